@@ -73,7 +73,7 @@ type views struct {
 
 // check tests the image shapes that the pipeline supports. source is the config of its settings.
 func (x *views) check(source string) {
-	before := fmt.Sprintf("%+v", settingsOf(x.pipeline))
+	original := fmt.Sprintf("%+v", settingsOf(x.pipeline))
 	var refused []string
 	shapes := [][3]int{{16, 16, 1}, {12, 20, 3}, {20, 9, 3}}
 	for _, s := range shapes {
@@ -90,8 +90,8 @@ func (x *views) check(source string) {
 			}
 		}
 		x.run(func() { x.random(source) })
-		if after := fmt.Sprintf("%+v", settingsOf(x.pipeline)); after != before {
-			x.fatal("its settings change from %s to %s; want views that depend on the image and the stream alone", before, after)
+		if changed := fmt.Sprintf("%+v", settingsOf(x.pipeline)); changed != original {
+			x.fatal("its settings change from %s to %s; want views that depend on the image and the stream alone", original, changed)
 		}
 		x.run(x.parallel, x.allocation)
 	}
@@ -127,9 +127,9 @@ func (*stains) Suits(_, _, _ int) error  { return nil }
 
 func (*stains) Apply(m *augment.Canvas, _ *rng.Stream) {
 	nan := float32(math.NaN())
-	for _, room := range [][]float32{m.Spare(), m.Scratch(4 * len(m.Pixels()))} {
-		for i := range room {
-			room[i] = nan
+	for _, buffer := range [][]float32{m.Spare(), m.Scratch(4 * len(m.Pixels()))} {
+		for i := range buffer {
+			buffer[i] = nan
 		}
 	}
 }
@@ -151,8 +151,8 @@ func (x *views) results(kind string, image []float32) {
 	source := slices.Clone(image)
 	for n := range uint64(8) {
 		r := x.stream(n)
-		got := x.apply(image, r)
-		for i, v := range got {
+		view := x.apply(image, r)
+		for i, v := range view {
 			switch {
 			case v != v:
 				x.fatal("a %s image of %d x %d x %d has NaN at number %d; want all of Spare and Scratch to be written before they are read", kind, x.h, x.w, x.c, i)
@@ -164,11 +164,11 @@ func (x *views) results(kind string, image []float32) {
 		if !sameBits(image, source) {
 			x.fatal("it changes the image that a view is made of")
 		}
-		kept, other := slices.Clone(got), x.apply(make([]float32, len(image)), x.stream(99))
-		if !sameBits(kept, got) || len(other) != len(got) {
+		viewBefore, blackView := slices.Clone(view), x.apply(make([]float32, len(image)), x.stream(99))
+		if !sameBits(viewBefore, view) || len(blackView) != len(view) {
 			x.fatal("it changes an earlier view")
 		}
-		if again := x.apply(image, x.stream(n)); !sameBits(again, got) {
+		if repeated := x.apply(image, x.stream(n)); !sameBits(repeated, view) {
 			x.fatal("two views of one image by the same stream differ; want everything random to come from the stream")
 		}
 		inPlace, plain := slices.Clone(image), make([]float32, len(image))
@@ -182,7 +182,7 @@ func (x *views) results(kind string, image []float32) {
 
 func (x *views) identity(image []float32) {
 	for n := range uint64(8) {
-		if got := x.apply(image, x.stream(n)); !sameBits(got, image) {
+		if view := x.apply(image, x.stream(n)); !sameBits(view, image) {
 			x.fatal("it changes images at probability 0; want Happens to decide")
 		}
 	}
@@ -194,15 +194,15 @@ func (x *views) random(source string) {
 	views := map[string]bool{}
 	draws := false
 	for n := range uint64(16) {
-		one, other, bare := x.stream(n), x.stream(n), x.stream(n)
-		views[fmt.Sprint(x.apply(image, one))] = true
-		x.apply(x.images()["white"], other)
-		if !bytes.Equal(stateOf(one), stateOf(other)) {
+		stream, otherStream, happensStream := x.stream(n), x.stream(n), x.stream(n)
+		views[fmt.Sprint(x.apply(image, stream))] = true
+		x.apply(x.images()["white"], otherStream)
+		if !bytes.Equal(stateOf(stream), stateOf(otherStream)) {
 			x.fatal("the number of its random draws depends on the pixels; want the same number for every image")
 		}
 		if x.op != nil {
-			x.op.Happens(bare)
-			draws = draws || !bytes.Equal(stateOf(one), stateOf(bare))
+			x.op.Happens(happensStream)
+			draws = draws || !bytes.Equal(stateOf(stream), stateOf(happensStream))
 		}
 	}
 	if source == "probability: 1" && draws && len(views) == 1 {
@@ -223,17 +223,17 @@ func stateOf(s *rng.Stream) []byte {
 }
 
 func (x *views) parallel() {
-	const each = 16
+	const count = 16
 	image := x.images()["random"]
-	var want [each][]float32
+	var want [count][]float32
 	for n := range want {
 		want[n] = make([]float32, len(image))
 		x.pipeline.Apply(want[n], image, x.h, x.w, x.c, x.stream(uint64(n)))
 	}
-	x.checkConcurrently(each, func(f *findings, order []int) {
-		got := make([]float32, len(image))
+	x.checkConcurrently(count, func(f *findings, order []int) {
+		view := make([]float32, len(image))
 		for _, n := range order {
-			if x.pipeline.Apply(got, image, x.h, x.w, x.c, x.stream(uint64(n))); !sameBits(got, want[n]) {
+			if x.pipeline.Apply(view, image, x.h, x.w, x.c, x.stream(uint64(n))); !sameBits(view, want[n]) {
 				f.fatal("views differ when several goroutines make them at once")
 			}
 		}

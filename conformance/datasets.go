@@ -27,7 +27,7 @@ func CheckDataset(e registry.Entry[datasets.Builder]) error {
 		x := newImages(f, d)
 		x.check()
 		if !race.Enabled { // slow under the race detector, and without goroutines
-			x.rebuilt(e)
+			x.secondBuild(e)
 		}
 	})
 }
@@ -48,7 +48,7 @@ func CheckImages(d datasets.Dataset) error {
 // images checks one data set, and has the images to check.
 type images struct {
 	*findings
-	set     datasets.Dataset
+	dataset datasets.Dataset
 	size    int   // numbers per image
 	list    []int // indices
 	factors []factor.Factor
@@ -59,7 +59,7 @@ type images struct {
 func newImages(f *findings, d datasets.Dataset) *images {
 	const maxImages = 64
 	h, w, c := d.ImageShape()
-	x := &images{findings: f, set: d, size: h * w * c, factors: d.Factors()}
+	x := &images{findings: f, dataset: d, size: h * w * c, factors: d.Factors()}
 	switch {
 	case d.Name() == "":
 		f.add("Name is empty")
@@ -80,13 +80,13 @@ func newImages(f *findings, d datasets.Dataset) *images {
 	if last := d.Len() - 1; !slices.Contains(x.list, last) {
 		x.list = append(x.list, last)
 	}
-	var given [][]float32
+	var rendered [][]float32
 	for _, i := range x.list {
-		given = append(given, x.image(d, i))
-		x.pixels, x.levels = append(x.pixels, slices.Clone(given[len(given)-1])), append(x.levels, x.levelsAt(d, i))
+		rendered = append(rendered, x.image(d, i))
+		x.pixels, x.levels = append(x.pixels, slices.Clone(rendered[len(rendered)-1])), append(x.levels, x.levelsAt(d, i))
 	}
 	for n, i := range x.list {
-		if !sameBits(given[n], x.pixels[n]) {
+		if !sameBits(rendered[n], x.pixels[n]) {
 			f.fatal("Image retains its argument: the slice of image %d has changed after later calls", i)
 		}
 	}
@@ -101,61 +101,61 @@ const guardValue = 1234
 
 // image renders an image into memory filled with NaN.
 func (x *images) image(d datasets.Dataset, i int) []float32 {
-	room := slices.Repeat([]float32{float32(math.NaN())}, x.size+1)
-	room[x.size] = guardValue
-	d.Image(i, room[:x.size])
-	if room[x.size] != guardValue {
+	buffer := slices.Repeat([]float32{float32(math.NaN())}, x.size+1)
+	buffer[x.size] = guardValue
+	d.Image(i, buffer[:x.size])
+	if buffer[x.size] != guardValue {
 		x.add("Image writes more than the %d numbers of image %d", x.size, i)
 	}
-	return room[:x.size:x.size]
+	return buffer[:x.size:x.size]
 }
 
 // levelsAt reads the levels of an image into memory filled with impossible levels.
 func (x *images) levelsAt(d datasets.Dataset, i int) []int {
 	k := len(x.factors)
-	room := slices.Repeat([]int{-guardValue}, k+1)
-	d.FactorsAt(i, room[:k])
-	if room[k] != -guardValue {
+	buffer := slices.Repeat([]int{-guardValue}, k+1)
+	d.FactorsAt(i, buffer[:k])
+	if buffer[k] != -guardValue {
 		x.add("FactorsAt writes more than the %d levels of image %d", k, i)
 	}
-	return room[:k:k]
+	return buffer[:k:k]
 }
 
 func (x *images) check() {
-	if again := x.set.Factors(); !reflect.DeepEqual(again, x.factors) {
+	if factors := x.dataset.Factors(); !reflect.DeepEqual(factors, x.factors) {
 		x.add("Factors returns other factors at a second call")
 	}
-	x.run(x.ranges, x.incomplete, x.repeated)
+	x.run(x.ranges, x.incomplete, x.repeatable)
 	if len(x.errs) > 0 {
 		return // several goroutines would fail in the same way
 	}
-	x.run(x.together, x.complete)
-	if h, ok := x.set.(datasets.Hierarchical); ok {
+	x.run(x.concurrent, x.complete)
+	if h, ok := x.dataset.(datasets.Hierarchical); ok {
 		x.run(func() { x.hierarchical(h) })
 	}
 	if !race.Enabled {
 		dst, n := make([]float32, x.size), 0
-		if a := testing.AllocsPerRun(len(x.list), func() { x.set.Image(x.list[n%len(x.list)], dst); n++ }); a >= 1 {
+		if a := testing.AllocsPerRun(len(x.list), func() { x.dataset.Image(x.list[n%len(x.list)], dst); n++ }); a >= 1 {
 			x.add("Image allocates %v times; want 0, as every image of every step is rendered by it", a)
 		}
 	}
 }
 
 func (x *images) ranges() {
-	any := datasets.RealValued(x.set)
+	realValued := datasets.RealValued(x.dataset)
 	for n, i := range x.list {
 		for p, v := range x.pixels[n] {
 			if v != v {
 				x.add("Image leaves number %d of image %d unwritten, or NaN", p, i)
 				break
 			}
-			if !any && !(v >= 0 && v <= 1) || math.IsInf(float64(v), 0) {
+			if !realValued && !(v >= 0 && v <= 1) || math.IsInf(float64(v), 0) {
 				x.add("image %d has %v at number %d; want 0 to 1, or the method RealValued", i, v, p)
 				break
 			}
 		}
 		for k, l := range x.levels[n] {
-			if _, incomplete := x.set.(datasets.Incomplete); l == datasets.Unknown && incomplete {
+			if _, incomplete := x.dataset.(datasets.Incomplete); l == datasets.Unknown && incomplete {
 				continue
 			}
 			if l < 0 || l >= x.factors[k].Size {
@@ -169,7 +169,7 @@ func (x *images) ranges() {
 // set.
 func (x *images) incomplete() {
 	const maxLevels = 1 << 22
-	i, ok := x.set.(datasets.Incomplete)
+	i, ok := x.dataset.(datasets.Incomplete)
 	if !ok {
 		return
 	}
@@ -180,14 +180,14 @@ func (x *images) incomplete() {
 	if len(missing) != len(x.factors) {
 		x.fatal("Missing has %d numbers; want one for each of the %d factors, or nil", len(missing), len(x.factors))
 	}
-	n, all := x.set.Len(), x.set.Len() <= maxLevels/len(x.factors)
-	if !all {
+	n, allImages := x.dataset.Len(), x.dataset.Len() <= maxLevels/len(x.factors)
+	if !allImages {
 		n = len(x.list)
 	}
 	unknown, levels := make([]int, len(x.factors)), make([]int, len(x.factors))
 	for image := range n {
-		if all {
-			x.set.FactorsAt(image, levels)
+		if allImages {
+			x.dataset.FactorsAt(image, levels)
 		} else {
 			levels = x.levels[image]
 		}
@@ -198,37 +198,37 @@ func (x *images) incomplete() {
 		}
 	}
 	for k, f := range x.factors {
-		if u, m := unknown[k], missing[k]; all && u != m || u > m || m < 0 || m > x.set.Len()-n+u {
+		if u, m := unknown[k], missing[k]; allImages && u != m || u > m || m < 0 || m > x.dataset.Len()-n+u {
 			x.add("Missing counts %d images of unknown %q; %d of %d have level -1", m, f.Name, u, n)
 		}
 	}
 }
 
-func (x *images) repeated() {
+func (x *images) repeatable() {
 	for n := len(x.list) - 1; n >= 0; n-- {
 		i := x.list[n]
-		got := x.image(x.set, i)
+		got := x.image(x.dataset, i)
 		if !sameBits(got, x.pixels[n]) {
 			x.fatal("image %d changes when it is rendered again; want the same pixels after any other calls", i)
 		}
-		if !slices.Equal(x.levelsAt(x.set, i), x.levels[n]) {
+		if !slices.Equal(x.levelsAt(x.dataset, i), x.levels[n]) {
 			x.fatal("image %d has other levels at a second call of FactorsAt", i)
 		}
 		for p := range got { // the caller owns the result
 			got[p] = guardValue
 		}
-		if !sameBits(x.image(x.set, i), x.pixels[n]) {
+		if !sameBits(x.image(x.dataset, i), x.pixels[n]) {
 			x.fatal("image %d changes with the slice that it was rendered into; want a copy", i)
 		}
 	}
 }
 
-func (x *images) together() {
+func (x *images) concurrent() {
 	x.checkConcurrently(len(x.list), func(f *findings, order []int) {
 		pixels, levels := make([]float32, x.size), make([]int, len(x.factors))
 		for _, n := range order {
-			x.set.Image(x.list[n], pixels)
-			x.set.FactorsAt(x.list[n], levels)
+			x.dataset.Image(x.list[n], pixels)
+			x.dataset.FactorsAt(x.list[n], levels)
 			if !sameBits(pixels, x.pixels[n]) || !slices.Equal(levels, x.levels[n]) {
 				f.fatal("image %d differs when several goroutines render at once", x.list[n])
 			}
@@ -245,10 +245,10 @@ func (x *images) complete() {
 			return
 		}
 	}
-	if _, hierarchical := x.set.(datasets.Hierarchical); hierarchical || datasets.Missing(x.set) != nil || combinations != x.set.Len() || len(x.errs) > 0 {
+	if _, hierarchical := x.dataset.(datasets.Hierarchical); hierarchical || datasets.Missing(x.dataset) != nil || combinations != x.dataset.Len() || len(x.errs) > 0 {
 		return
 	}
-	if _, err := datasets.NewIndex(x.set); err != nil {
+	if _, err := datasets.NewIndex(x.dataset); err != nil {
 		x.add("it has as many images as combinations of levels, but not one image for each combination: %w", err)
 	}
 }
@@ -282,11 +282,11 @@ func (x *images) hierarchical(h datasets.Hierarchical) {
 	}
 }
 
-func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
+func (x *images) secondBuild(e registry.Entry[datasets.Builder]) {
 	d, err := e.New().Build(seed)
 	x.must(err, "a second Build")
-	h, w, c := x.set.ImageShape()
-	if h2, w2, c2 := d.ImageShape(); h != h2 || w != w2 || c != c2 || d.Len() != x.set.Len() || !reflect.DeepEqual(d.Factors(), x.factors) {
+	h, w, c := x.dataset.ImageShape()
+	if h2, w2, c2 := d.ImageShape(); h != h2 || w != w2 || c != c2 || d.Len() != x.dataset.Len() || !reflect.DeepEqual(d.Factors(), x.factors) {
 		x.fatal("a second build with the same seed has another shape, number of images or factors")
 	}
 	for n, i := range x.list {

@@ -26,19 +26,19 @@ func All(t *testing.T) {
 		name  string
 		check func(*testing.T)
 	}{
-		{"losses", each(losses.Registry.Entries, CheckLoss)},
-		{"models", each(models.Registry.Entries, CheckModel)},
-		{"latents", each(latent.Registry.Entries, CheckLatent)},
-		{"encoders", each(nn.Encoders.Entries, CheckEncoder)},
-		{"decoders", each(nn.Decoders.Entries, CheckDecoder)},
-		{"layers", each(nn.Parts.Entries, CheckLayer)},
-		{"metrics", each(metrics.Registry.Entries, CheckMetric)},
-		{"datasets", each(catalog.Registry.All(), CheckDataset)},
-		{"supervisions", each(supervision.Registry.Entries, CheckSupervision)},
-		{"augmentations", each(augment.Registry.Entries, CheckAugmentation)},
-		{"pipelines", each(augment.Presets.Entries, CheckPipeline)},
-		{"optimizers", each(engine.Optimizers.Entries, CheckOptimizer)},
-		{"schedules", each(engine.Schedules.Entries, CheckSchedule)},
+		{"losses", testEach(losses.Registry.Entries, CheckLoss)},
+		{"models", testEach(models.Registry.Entries, CheckModel)},
+		{"latents", testEach(latent.Registry.Entries, CheckLatent)},
+		{"encoders", testEach(nn.Encoders.Entries, CheckEncoder)},
+		{"decoders", testEach(nn.Decoders.Entries, CheckDecoder)},
+		{"layers", testEach(nn.Parts.Entries, CheckLayer)},
+		{"metrics", testEach(metrics.Registry.Entries, CheckMetric)},
+		{"datasets", testEach(catalog.Registry.All(), CheckDataset)},
+		{"supervisions", testEach(supervision.Registry.Entries, CheckSupervision)},
+		{"augmentations", testEach(augment.Registry.Entries, CheckAugmentation)},
+		{"pipelines", testEach(augment.Presets.Entries, CheckPipeline)},
+		{"optimizers", testEach(engine.Optimizers.Entries, CheckOptimizer)},
+		{"schedules", testEach(engine.Schedules.Entries, CheckSchedule)},
 	} {
 		t.Run(kind.name, kind.check)
 	}

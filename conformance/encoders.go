@@ -49,12 +49,12 @@ func CheckLayer(e registry.Entry[nn.Layer]) error {
 	if !ok {
 		return f.err()
 	}
-	conv, first, last := nn.NewConvLayer(), nn.NewDenseLayer(), nn.NewDenseLayer()
-	conv.Channels, first.Units, last.Units = 4, 4, 3
+	conv, rowsLayer, last := nn.NewConvLayer(), nn.NewDenseLayer(), nn.NewDenseLayer()
+	conv.Channels, rowsLayer.Units, last.Units = 4, 4, 3
 	list := nn.LayerList{{Name: "conv", Value: conv}, {Name: e.Name, Value: s}, {Name: "dense", Value: last}}
 	if formed, ok := s.(nn.Formed); ok {
 		if in, _ := formed.Forms(); in == nn.Rows {
-			list[0] = nn.LayerChoice{Name: "dense", Value: first}
+			list[0] = nn.LayerChoice{Name: "dense", Value: rowsLayer}
 		}
 	}
 	return CheckEncoder(registry.Entry[nn.Encoder]{Name: "of layer " + e.Name, Doc: e.Doc, New: func() nn.Encoder { return nn.NewLayers(list...) }})
@@ -75,8 +75,8 @@ const (
 // network is a network in a separate graph.
 type network struct {
 	graph  *nn.Graph
-	in     *gorgonia.Node
-	out    *gorgonia.Node
+	input  *gorgonia.Node
+	output *gorgonia.Node
 	pixels int
 }
 
@@ -89,18 +89,18 @@ func (c *netCheck) build(p *nn.Params, image tensor.Shape, training bool) (*netw
 		shape = []int{netRows, c.codes}
 	}
 	var err error
-	if n.in, err = n.graph.Input("input", shape...); err != nil {
+	if n.input, err = n.graph.Input("input", shape...); err != nil {
 		return nil, err
 	}
-	n.pixels = len(nn.Data(n.in)) / netRows
-	n.out, err = c.layers(n.graph, n.in, "net", image)
+	n.pixels = len(nn.Data(n.input)) / netRows
+	n.output, err = c.layers(n.graph, n.input, "net", image)
 	return n, err
 }
 
 // fill writes rows: constant rows, or random rows seeded by their numbers.
 func (n *network) fill(rows ...int) {
 	for i, row := range rows {
-		drawImage(nn.Data(n.in)[i*n.pixels:(i+1)*n.pixels], row)
+		drawImage(nn.Data(n.input)[i*n.pixels:(i+1)*n.pixels], row)
 	}
 }
 
@@ -130,11 +130,11 @@ func (c *netCheck) size(image tensor.Shape) bool {
 		}
 		return false
 	}
-	if n.out == nil {
+	if n.output == nil {
 		c.add("images of %v: it returns neither a node nor an error", image)
 		return true
 	}
-	got := n.out.Shape()
+	got := n.output.Shape()
 	if c.codes == 0 && (got.Dims() != 2 || got[0] != netRows) || c.codes > 0 && !slices.Equal(got, append(tensor.Shape{netRows}, image...)) {
 		c.add("images of %v: the result of %d rows has shape %v; want [rows, columns], or of a decoder [rows, height, width, channels]", image, netRows, got)
 		return true
@@ -157,7 +157,7 @@ func equalRows(values []float64, width int) bool {
 
 func (c *netCheck) values(n *network, rows ...int) []float64 {
 	n.fill(rows...)
-	values := c.results("running it", n.out)
+	values := c.results("running it", n.output)
 	if i := notFinite(values[0]); i >= 0 {
 		c.add("element %d of the result is %v", i, values[0][i])
 	}
@@ -166,37 +166,37 @@ func (c *netCheck) values(n *network, rows ...int) []float64 {
 
 // checkDependence checks that the result depends only on the parameters (on the seed) and the row.
 func (c *netCheck) checkDependence(n *network, p *nn.Params, image tensor.Shape) {
-	first := c.values(n, 0, 1, 2, 3)
-	width := len(first) / netRows
+	reference := c.values(n, 0, 1, 2, 3)
+	width := len(reference) / netRows
 	names := p.Names()
 	var values []float64
 	for _, variant := range []struct {
-		what string
-		p    *nn.Params
-		same bool
+		label string
+		p     *nn.Params
+		equal bool
 	}{{"a second graph of the same parameters", p, true}, {"another model of the seed", nn.NewParams(seed), true}, {"a model of another seed", nn.NewParams(seed + 1), false}} {
 		second, err := c.build(variant.p, image, false)
-		c.must(err, "%s", variant.what)
+		c.must(err, "%s", variant.label)
 		values = c.values(second, 0, 1, 2, 3)
-		if equal := slices.Equal(first, values); equal != variant.same {
-			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone", variant.what, equal)
+		if equal := slices.Equal(reference, values); equal != variant.equal {
+			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone", variant.label, equal)
 		}
 		if !slices.Equal(names, variant.p.Names()) {
-			c.add("%s has the parameters %v; want %v", variant.what, variant.p.Names(), names)
+			c.add("%s has the parameters %v; want %v", variant.label, variant.p.Names(), names)
 		}
 	}
 	// in one model all units may be dead if there are few, but hardly in two models
-	if equalRows(first, width) && equalRows(values, width) && image.TotalSize() > 1 {
+	if equalRows(reference, width) && equalRows(values, width) && image.TotalSize() > 1 {
 		c.add("different inputs have the same result")
 	}
-	if others := c.values(n, 3, black, white, 9); farApart(others[:width], first[3*width:], 1e-4) >= 0 {
+	if rebatched := c.values(n, 3, black, white, 9); farApart(rebatched[:width], reference[3*width:], 1e-4) >= 0 {
 		c.add("the result of a row depends on the rest of its batch; want running moments in a graph that is not for training")
 	}
 }
 
 // training adds a loss on the network's result, and its gradients. Faults begin with a text.
 func (c *netCheck) training(text string, n *network) (loss *gorgonia.Node, names []string, grads gorgonia.Nodes) {
-	loss, err := pull(n.out, "result")
+	loss, err := pull(n.output, "result")
 	c.must(err, "%s", text)
 	names, weights, err := n.graph.Reached(loss)
 	c.must(err, "%s", text)
@@ -237,48 +237,48 @@ func (c *netCheck) slopes(n *network, image tensor.Shape) {
 	loss, names, grads := c.training("gradients", n)
 	n.fill(0, 1, 2, 3)
 	values := c.results("gradients", append(grads, loss)...)
-	forward, err := machine.New(n.out.Graph(), n.out)
+	forward, err := machine.New(n.output.Graph(), n.output)
 	c.must(err, "gradients")
 	for i, name := range names {
 		slope := length(values[i])
 		if slope < 1e-4 {
 			continue // below the rounding errors of float32 differences
 		}
-		got := c.along(n, forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
-		if !near(got, slope) {
-			c.add("images of %v: the loss falls by %.4g along the gradient of %q, of length %.4g; want equal numbers", image, got, name, slope)
+		difference := c.slopeAlong(n, forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
+		if !nearSlope(difference, slope) {
+			c.add("images of %v: the loss falls by %.4g along the gradient of %q, of length %.4g; want equal numbers", image, difference, name, slope)
 		}
 	}
 }
 
-// near reports whether a finite-difference slope equals the length of a gradient, up to the errors of float32.
-func near(got, slope float64) bool { return math.Abs(got-slope) <= 0.03*slope }
+// nearSlope reports whether a finite-difference slope equals the length of a gradient, up to the errors of float32.
+func nearSlope(difference, slope float64) bool { return math.Abs(difference-slope) <= 0.03*slope }
 
-// along returns the finite-difference slope of the loss along the gradient of a parameter. Kinks of ReLU spoil long
-// steps, and rounding spoils short ones. It tries up to four step sizes, and returns the first slope that is near the
-// length of the gradient, or otherwise the closest.
-func (c *netCheck) along(n *network, forward *machine.Machine, w []float32, gradient []float64, slope float64) (best float64) {
-	held := slices.Clone(w)
-	defer copy(w, held)
+// slopeAlong returns the finite-difference slope of the loss along the gradient of a parameter. Kinks of ReLU spoil
+// long steps, and rounding spoils short ones. It tries up to four step sizes, and returns the first slope that is near
+// the length of the gradient, or otherwise the closest.
+func (c *netCheck) slopeAlong(n *network, forward *machine.Machine, w []float32, gradient []float64, slope float64) (best float64) {
+	original := slices.Clone(w)
+	defer copy(w, original)
 	best = math.Inf(1)
 	for _, change := range []float64{3e-6, 3e-5, 1e-6, 3e-4} { // changes of the loss
 		step := change / (2 * slope)
 		var sides [2]float64
 		var moved float64 // distance along the gradient, after rounding
-		for side, by := range []float64{step, -step} {
+		for side, distance := range []float64{step, -step} {
 			for j, g := range gradient {
-				w[j] = held[j] + float32(by*g/slope)
-				moved += float64(w[j]-held[j]) * g / slope * float64(1-2*side)
+				w[j] = original[j] + float32(distance*g/slope)
+				moved += float64(w[j]-original[j]) * g / slope * float64(1-2*side)
 			}
 			c.must(forward.RunAll(), "gradients")
-			out, err := elements(forward.Value(n.out))
+			result, err := elements(forward.Value(n.output))
 			c.must(err, "gradients")
-			sides[side] = pullOf(out, "result")
+			sides[side] = pullOf(result, "result")
 		}
-		if got := (sides[0] - sides[1]) / moved; math.Abs(got-slope) < math.Abs(best-slope) {
-			best = got
+		if difference := (sides[0] - sides[1]) / moved; math.Abs(difference-slope) < math.Abs(best-slope) {
+			best = difference
 		}
-		if near(best, slope) {
+		if nearSlope(best, slope) {
 			break
 		}
 	}

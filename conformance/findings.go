@@ -31,8 +31,8 @@ func (f *findings) add(format string, args ...any) {
 // record records a fault once. It keeps only the first few faults.
 func (f *findings) record(err error) {
 	const maxFaults = 10
-	known := func(e error) bool { return e.Error() == err.Error() }
-	if len(f.errs) < maxFaults && !slices.ContainsFunc(f.errs, known) {
+	isRecorded := func(e error) bool { return e.Error() == err.Error() }
+	if len(f.errs) < maxFaults && !slices.ContainsFunc(f.errs, isRecorded) {
 		f.errs = append(f.errs, err)
 	}
 }
@@ -121,7 +121,7 @@ func entryOf[T any](f *findings, e registry.Entry[T]) (settings T, ok bool) {
 	}
 	settings = e.New()
 	if v := reflect.ValueOf(settings); v.Kind() == reflect.Pointer {
-		if other := reflect.ValueOf(e.New()); v.Type().Elem().Size() > 0 && other.Pointer() == v.Pointer() {
+		if second := reflect.ValueOf(e.New()); v.Type().Elem().Size() > 0 && second.Pointer() == v.Pointer() {
 			f.add("New returns the same settings twice; want new ones at every call")
 		}
 	}
@@ -130,7 +130,7 @@ func entryOf[T any](f *findings, e registry.Entry[T]) (settings T, ok bool) {
 			f.add("the option %s has no text; want the tag `doc`", o.Key)
 		}
 	}
-	if v, has := any(settings).(config.Validator); has {
+	if v, validates := any(settings).(config.Validator); validates {
 		if err := v.Validate(); err != nil {
 			f.errs = append(f.errs, fmt.Errorf("%s: %w: %w", f.part, ErrNeedsSettings, err))
 			return settings, false
@@ -139,8 +139,9 @@ func entryOf[T any](f *findings, e registry.Entry[T]) (settings T, ok bool) {
 	return settings, len(f.errs) == 0
 }
 
-// each returns a test of the entries of a registry, with a subtest for each. It skips entries without valid defaults.
-func each[T any](entries []registry.Entry[T], check func(registry.Entry[T]) error) func(*testing.T) {
+// testEach returns a test of the entries of a registry, with a subtest for each. It skips entries without valid
+// defaults.
+func testEach[T any](entries []registry.Entry[T], check func(registry.Entry[T]) error) func(*testing.T) {
 	return func(t *testing.T) {
 		for _, e := range entries {
 			t.Run(e.Name, func(t *testing.T) { verdict(t, check(e)) })

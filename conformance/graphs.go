@@ -67,19 +67,19 @@ func run(nodes ...*gorgonia.Node) ([][]float64, error) {
 	if err := m.RunAll(); err != nil {
 		return nil, err
 	}
-	all := make([][]float64, len(nodes))
+	values := make([][]float64, len(nodes))
 	for i, n := range nodes {
-		if all[i], err = elements(m.Value(n)); err != nil {
+		if values[i], err = elements(m.Value(n)); err != nil {
 			return nil, fmt.Errorf("node %s: %w", n.Name(), err)
 		}
 	}
-	return all, nil
+	return values, nil
 }
 
 // results computes nodes, and returns copies of their elements. It ends the check if that fails.
-func (f *findings) results(what string, nodes ...*gorgonia.Node) [][]float64 {
+func (f *findings) results(label string, nodes ...*gorgonia.Node) [][]float64 {
 	values, err := run(nodes...)
-	f.must(err, "%s", what)
+	f.must(err, "%s", label)
 	return values
 }
 

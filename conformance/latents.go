@@ -108,20 +108,20 @@ func (x *latentCheck) checkInside(name string, points []float64) {
 	}
 }
 
-// sampled draws noise seeded by round, and returns samples and KL.
-func (x *latentCheck) sampled(round int) (points []float64, kl float64) {
+// drawSamples draws noise seeded by round, and returns samples and KL.
+func (x *latentCheck) drawSamples(round int) (points []float64, kl float64) {
 	rng.New(seed, fmt.Sprint("noise ", round)).Normals(x.noise)
 	values := x.results("sampling", x.sample, x.kl)
 	return values[0], values[1][0]
 }
 
 func (x *latentCheck) sampling() {
-	first, _ := x.sampled(0)
-	x.checkInside("sample", first)
-	if again, _ := x.sampled(0); !slices.Equal(first, again) {
+	samples, _ := x.drawSamples(0)
+	x.checkInside("sample", samples)
+	if repeated, _ := x.drawSamples(0); !slices.Equal(samples, repeated) {
 		x.add("the same noise gives other samples; want them to depend on location, scale and noise alone")
 	}
-	if other, _ := x.sampled(1); slices.Equal(first, other) {
+	if different, _ := x.drawSamples(1); slices.Equal(samples, different) {
 		x.add("samples do not depend on the noise")
 	}
 }
@@ -149,12 +149,12 @@ func (x *latentCheck) drawPrior(stream string, n int) (points []float64) {
 // divergence compares KL with the mean of log q - log p over samples.
 func (x *latentCheck) divergence() {
 	var sum, squares, count, kl float64
-	d, known := x.space.(latent.Densities)
+	d, hasDensities := x.space.(latent.Densities)
 	scale := len(x.scales) / latentRows
 	for round := range latentRounds {
 		var points []float64
-		points, kl = x.sampled(round)
-		for row := 0; known && row < latentRows; row++ {
+		points, kl = x.drawSamples(round)
+		for row := 0; hasDensities && row < latentRows; row++ {
 			z := points[row*x.width : (row+1)*x.width]
 			v := d.LogPosterior(x.locations[row*x.width:(row+1)*x.width], x.scales[row*scale:(row+1)*scale], z) - d.LogPrior(z)
 			sum, squares, count = sum+v, squares+v*v, count+1
@@ -163,7 +163,7 @@ func (x *latentCheck) divergence() {
 	if !(kl >= -1e-4) || math.IsInf(kl, 0) {
 		x.add("KL is %v nats; want a number that is not negative", kl)
 	}
-	if !known {
+	if !hasDensities {
 		return
 	}
 	mean := sum / count
@@ -283,7 +283,7 @@ func (x *latentCheck) group() {
 	}
 	moved := x.move(points, nil, false, 4)
 	for i := range moved {
-		if first := i - i/x.width%4*x.width; math.Abs(moved[i]-moved[first]) > 1e-5 {
+		if firstRow := i - i/x.width%4*x.width; math.Abs(moved[i]-moved[firstRow]) > 1e-5 {
 			x.fatal("Transport without transformations gives the members of a group different points; want their common one")
 		}
 	}
@@ -293,7 +293,7 @@ func (x *latentCheck) group() {
 // groupOf checks groups of four transformations: 0, a, b, and b after a.
 func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.Stream) {
 	product := columns == 1 || columns == 4
-	transformations, second := drawGroups(columns, product, s)
+	transformations, withoutA := drawGroups(columns, product, s)
 	moved := x.move(points, transformations, turns, 4)
 	changed := false
 	for g := range slices.Chunk(moved, 4*x.width) {
@@ -309,7 +309,7 @@ func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.
 			point := func(member int) []float64 { return moved[(4*g+member)*x.width : (4*g+member+1)*x.width] }
 			pairs = slices.Concat(pairs, point(1), point(3))
 		}
-		x.checkFixed(pairs, second, turns, 2, "the points of a, and of b after a, with b between them")
+		x.checkFixed(pairs, withoutA, turns, 2, "the points of a, and of b after a, with b between them")
 	}
 	if turns {
 		x.wholeTurns(points)
@@ -318,7 +318,7 @@ func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.
 
 // drawGroups draws the transformations 0, a, b and c of each group, and 0 and b alone. c is b after a if the
 // transformations have a product, and b otherwise.
-func drawGroups(columns int, product bool, s *rng.Stream) (all, second []float64) {
+func drawGroups(columns int, product bool, s *rng.Stream) (transformations, withoutA []float64) {
 	for range groupRows / 4 {
 		single := make([]float32, 3*columns)
 		fillTransformations(single, columns, 3, s)
@@ -333,19 +333,19 @@ func drawGroups(columns int, product bool, s *rng.Stream) (all, second []float64
 		if product {
 			c = compose(a, b)
 		}
-		all = slices.Concat(all, zero, a, b, c)
-		second = slices.Concat(second, zero, b)
+		transformations = slices.Concat(transformations, zero, a, b, c)
+		withoutA = slices.Concat(withoutA, zero, b)
 	}
-	return all, second
+	return transformations, withoutA
 }
 
 // wholeTurns checks that a whole turn of a circular factor does not move points.
 func (x *latentCheck) wholeTurns(points []float64) {
-	whole := make([]float64, groupRows)
-	for i := range whole {
-		whole[i] = 2 * math.Pi * float64(i%4)
+	turns := make([]float64, groupRows)
+	for i := range turns {
+		turns[i] = 2 * math.Pi * float64(i%4)
 	}
-	round := x.move(points, whole, true, 4)
+	round := x.move(points, turns, true, 4)
 	for g := range groupRows / 4 {
 		common := round[4*g*x.width : (4*g+1)*x.width]
 		for member := range 4 {
@@ -357,10 +357,10 @@ func (x *latentCheck) wholeTurns(points []float64) {
 }
 
 // checkFixed checks that transport does not move a group that consists of transformations of one point.
-func (x *latentCheck) checkFixed(points, transformations []float64, turns bool, m int, what string) {
-	again := x.move(points, transformations, turns, m)
-	if i := farApart(again, points, 1e-4); i >= 0 {
-		x.add("transformations do not act as a group: Transport moves %s, by %.3g; want it to stay", what, math.Abs(again[i]-points[i]))
+func (x *latentCheck) checkFixed(points, transformations []float64, turns bool, m int, label string) {
+	repeated := x.move(points, transformations, turns, m)
+	if i := farApart(repeated, points, 1e-4); i >= 0 {
+		x.add("transformations do not act as a group: Transport moves %s, by %.3g; want it to stay", label, math.Abs(repeated[i]-points[i]))
 	}
 }
 

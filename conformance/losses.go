@@ -34,25 +34,25 @@ import (
 func CheckLoss(e registry.Entry[losses.Loss]) error {
 	return faultsOf("loss "+e.Name, func(f *findings) {
 		l, ok := entryOf(f, e)
-		all := []losses.Loss{l}
+		variants := []losses.Loss{l}
 		if v, varied := l.(losses.Varied); varied {
-			all = append(all, v.Variants()...)
+			variants = append(variants, v.Variants()...)
 		}
 		if !ok {
-			if len(all) == 1 || !errors.Is(f.err(), ErrNeedsSettings) {
+			if len(variants) == 1 || !errors.Is(f.err(), ErrNeedsSettings) {
 				return
 			}
-			f.errs, all = nil, all[1:] // the variants belong to the same entry
+			f.errs, variants = nil, variants[1:] // the variants belong to the same entry
 		}
 		part := f.part
-		for i, l := range all {
+		for i, l := range variants {
 			if i > 0 || !ok {
 				f.part = fmt.Sprintf("%s: variant %d", part, i)
 			}
 			f.run((&lossCheck{findings: f, loss: l, entry: e}).check)
 		}
 		if f.part = part; len(f.errs) == 0 {
-			checkKeys(f, all, e)
+			checkKeys(f, variants, e)
 		}
 	})
 }
@@ -72,7 +72,7 @@ func (x *lossCheck) check() {
 	value, used, err := x.valueOf(example)
 	x.must(err, "it cannot be added to an example")
 	x.run(func() { x.gradients("first", used) }, func() { x.gradients("second", used) }, func() { x.optimum(value) },
-		func() { x.hard(used) }, func() { x.shapes(used) }, func() { x.weight(value) }, x.settings)
+		func() { x.hardPoints(used) }, func() { x.shapes(used) }, func() { x.weight(value) }, x.settings)
 }
 
 // valueOf computes the loss of an example in float64, and lists the arrays that the loss depends on.
@@ -86,7 +86,7 @@ func (x *lossCheck) valueOf(example *losses.Example) (float64, map[string]bool, 
 	if err != nil {
 		return 0, nil, err
 	}
-	return v[0][0], reached(n, nodes), nil
+	return v[0][0], usedInputs(n, nodes), nil
 }
 
 func (x *lossCheck) node(nodes map[string]*gorgonia.Node) (*gorgonia.Node, error) {
@@ -102,32 +102,32 @@ func (x *lossCheck) node(nodes map[string]*gorgonia.Node) (*gorgonia.Node, error
 
 // gradients compares gradients with central differences, and machines with each other.
 func (x *lossCheck) gradients(stream string, used map[string]bool) {
-	all := arrays(drawExample(stream))
+	inputs := arrays(drawExample(stream))
 	c := gradcheck.Case{Name: stream + " example", Floor32: 0.1, Tolerance32: 1e-4, Samples: 100}
 	var names []string
-	free := 0
-	for _, a := range all {
+	trainable := 0
+	for _, a := range inputs {
 		if !used[a.name] {
 			continue
 		}
 		names = append(names, a.name)
 		c.Inputs = append(c.Inputs, gradcheck.Input{Shape: a.shape, Values: a.values, Constant: a.constant})
 		if !a.constant {
-			free++
+			trainable++
 		}
 	}
-	if free == 0 {
+	if trainable == 0 {
 		x.fatal("it depends on nothing that a model makes")
 	}
 	c.Build = func(in []*gorgonia.Node) (*gorgonia.Node, error) {
-		home := in[slices.IndexFunc(in, func(n *gorgonia.Node) bool { return n.Graph() != nil })]
-		var others []array
-		for _, a := range all {
+		linked := in[slices.IndexFunc(in, func(n *gorgonia.Node) bool { return n.Graph() != nil })]
+		var unused []array
+		for _, a := range inputs {
 			if !used[a.name] {
-				others = append(others, a)
+				unused = append(unused, a)
 			}
 		}
-		nodes := arrayNodes(home.Graph(), home.Dtype(), others)
+		nodes := arrayNodes(linked.Graph(), linked.Dtype(), unused)
 		for i, name := range names {
 			nodes[name] = in[i]
 		}
@@ -162,21 +162,21 @@ func (x *lossCheck) optimum(value float64) {
 	}
 }
 
-// hard checks that values and gradients are finite at hard points.
-func (x *lossCheck) hard(used map[string]bool) {
+// hardPoints checks that values and gradients are finite at hard points.
+func (x *lossCheck) hardPoints(used map[string]bool) {
 	points := hardExamples()
 	for _, name := range slices.Sorted(maps.Keys(points)) {
 		for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 			nodes := arrayNodes(gorgonia.NewGraph(), dt, arrays(points[name]))
 			n, err := x.node(nodes)
 			x.must(err, "at %s", name)
-			var free gorgonia.Nodes
+			var trainable gorgonia.Nodes
 			for _, a := range arrays(points[name]) {
 				if used[a.name] && !a.constant {
-					free = append(free, nodes[a.name])
+					trainable = append(trainable, nodes[a.name])
 				}
 			}
-			if err := x.finite(n, free, fmt.Sprintf("%s in %v", name, dt)); err != nil {
+			if err := x.finite(n, trainable, fmt.Sprintf("%s in %v", name, dt)); err != nil {
 				x.add("at %s: %v", name, err)
 			}
 		}
@@ -184,19 +184,19 @@ func (x *lossCheck) hard(used map[string]bool) {
 }
 
 // finite checks that the loss n and its gradients are finite at a point.
-func (x *lossCheck) finite(n *gorgonia.Node, free gorgonia.Nodes, point string) error {
-	grads, err := gorgonia.Grad(n, free...)
+func (x *lossCheck) finite(n *gorgonia.Node, trainable gorgonia.Nodes, point string) error {
+	grads, err := gorgonia.Grad(n, trainable...)
 	if err != nil {
 		return err
 	}
-	all, err := run(append(gorgonia.Nodes{n}, grads...)...)
+	values, err := run(append(gorgonia.Nodes{n}, grads...)...)
 	if err != nil {
 		return err
 	}
-	for i, v := range all {
+	for i, v := range values {
 		name := "the value"
 		if i > 0 {
-			name = "the gradient of " + free[i-1].Name()
+			name = "the gradient of " + trainable[i-1].Name()
 		}
 		if element := notFinite(v); element >= 0 {
 			x.add("at %s: element %d of %s is %v; want a number", point, element, name, v[element])
@@ -229,13 +229,13 @@ func (x *lossCheck) withShape(name string, shape []int) (err error) {
 			err = errors.New("panic")
 		}
 	}()
-	all := arrays(drawExample("first"))
-	for i := range all {
-		if all[i].name == name {
-			all[i].shape = shape
+	inputs := arrays(drawExample("first"))
+	for i := range inputs {
+		if inputs[i].name == name {
+			inputs[i].shape = shape
 		}
 	}
-	n, err := x.node(arrayNodes(gorgonia.NewGraph(), tensor.Float64, all))
+	n, err := x.node(arrayNodes(gorgonia.NewGraph(), tensor.Float64, inputs))
 	if err == nil {
 		_, err = run(n)
 	}
@@ -258,12 +258,12 @@ func (x *lossCheck) weight(value float64) {
 func (x *lossCheck) settings() {
 	text, err := config.Encode(x.loss)
 	x.must(err, "its settings cannot be written")
-	again := x.entry.New()
-	if err := config.Load("settings.yaml", text, again); err != nil {
+	read := x.entry.New()
+	if err := config.Load("settings.yaml", text, read); err != nil {
 		x.fatal("its settings cannot be read again: %v\n%s", err, text)
 	}
-	if other, err := config.Encode(again); err != nil || string(other) != string(text) {
-		x.add("its settings change when they are written and read:\n%s\nwant\n%s", other, text)
+	if rewritten, err := config.Encode(read); err != nil || string(rewritten) != string(text) {
+		x.add("its settings change when they are written and read:\n%s\nwant\n%s", rewritten, text)
 	}
 	weight := option(reflect.ValueOf(x.loss), "weight")
 	if !weight.IsValid() {
@@ -275,22 +275,22 @@ func (x *lossCheck) settings() {
 	}
 	original := *w
 	defer func() { *w = original }()
-	for _, other := range []losses.Weight{losses.Constant(2.5), {Ramp: losses.Ramp{To: 3, Steps: 10}}} {
-		*w = other
-		if got := x.loss.Weighting(); got != other {
-			x.add("Weighting is %v with the weight %v", got, other)
+	for _, rewritten := range []losses.Weight{losses.Constant(2.5), {Ramp: losses.Ramp{To: 3, Steps: 10}}} {
+		*w = rewritten
+		if got := x.loss.Weighting(); got != rewritten {
+			x.add("Weighting is %v with the weight %v", got, rewritten)
 		}
 	}
 }
 
 // option returns the field of settings with a key, or the zero Value.
-func option(v reflect.Value, key string) (found reflect.Value) {
+func option(v reflect.Value, key string) (match reflect.Value) {
 	eachOption(v, func(k string, field reflect.Value) {
 		if k == key {
-			found = field
+			match = field
 		}
 	})
-	return found
+	return match
 }
 
 // eachOption calls f for the options of settings.
@@ -316,12 +316,12 @@ func eachOption(v reflect.Value, f func(key string, field reflect.Value)) {
 	}
 }
 
-// known matches the list of names in an error such as "unknown x; known: a, b".
-var known = regexp.MustCompile(`known: (.*)$`)
+// knownNames matches the list of names in an error such as "unknown x; known: a, b".
+var knownNames = regexp.MustCompile(`known: (.*)$`)
 
-// changed calls f with settings that differ in one option. A number changes a little. For a name it tries each name
-// that the error for an unknown name lists.
-func changed(base losses.Loss, f func(what string, l losses.Loss)) {
+// changeOptions calls f with settings that differ in one option. A number changes a little. For a name it tries each
+// name that the error for an unknown name lists.
+func changeOptions(base losses.Loss, f func(key string, l losses.Loss)) {
 	if reflect.TypeOf(base).Kind() != reflect.Pointer {
 		return
 	}
@@ -329,14 +329,14 @@ func changed(base losses.Loss, f func(what string, l losses.Loss)) {
 		if key == "weight" {
 			return
 		}
-		try := func(set func(v reflect.Value) bool) {
-			changed := reflect.New(reflect.TypeOf(base).Elem())
-			changed.Elem().Set(reflect.ValueOf(base).Elem())
-			if !set(option(changed, key)) {
+		try := func(edit func(v reflect.Value) bool) {
+			copied := reflect.New(reflect.TypeOf(base).Elem())
+			copied.Elem().Set(reflect.ValueOf(base).Elem())
+			if !edit(option(copied, key)) {
 				return
 			}
-			l := changed.Interface().(losses.Loss)
-			if v, has := l.(config.Validator); !has || v.Validate() == nil {
+			l := copied.Interface().(losses.Loss)
+			if v, ok := l.(config.Validator); !ok || v.Validate() == nil {
 				f(key, l)
 			}
 		}
@@ -364,7 +364,7 @@ func namesOfOption(field reflect.Value) []string {
 		return nil
 	}
 	if err := u.UnmarshalText([]byte("?")); err != nil {
-		if m := known.FindStringSubmatch(err.Error()); m != nil {
+		if m := knownNames.FindStringSubmatch(err.Error()); m != nil {
 			return strings.Split(m[1], ", ")
 		}
 	}
@@ -394,10 +394,10 @@ func setText(field reflect.Value, name string) bool {
 
 // checkKeys computes a loss with many settings, each in a separate graph and then all in one graph. In the shared
 // graph Gorgonia merges nodes of equal keys and inputs.
-func checkKeys(f *findings, all []losses.Loss, e registry.Entry[losses.Loss]) {
+func checkKeys(f *findings, variants []losses.Loss, e registry.Entry[losses.Loss]) {
 	var names []string
-	var alone []float64 // values
-	var together gorgonia.Nodes
+	var separate []float64 // values
+	var shared gorgonia.Nodes
 	in := lossInput(arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(drawExample("first"))))
 	add := func(name string, l losses.Loss) {
 		x := &lossCheck{findings: f, loss: l, entry: e}
@@ -407,15 +407,15 @@ func checkKeys(f *findings, all []losses.Loss, e registry.Entry[losses.Loss]) {
 		}
 		n, err := l.Add(in)
 		f.must(err, "%s beside other settings", name)
-		names, alone, together = append(names, name), append(alone, value), append(together, n)
+		names, separate, shared = append(names, name), append(separate, value), append(shared, n)
 	}
-	for i, l := range all {
+	for i, l := range variants {
 		add(fmt.Sprintf("settings %d", i), l)
-		changed(l, func(key string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, key), l) })
+		changeOptions(l, func(key string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, key), l) })
 	}
-	for i, v := range f.results("many settings in one graph", slices.Clone(together)...) {
-		if differs(v[0], alone[i]) {
-			f.add("%s: its value is %v in a graph with other settings, %v alone: nodes of two settings are merged; want every parameter in the Key of the operation", names[i], v[0], alone[i])
+	for i, v := range f.results("many settings in one graph", slices.Clone(shared)...) {
+		if differs(v[0], separate[i]) {
+			f.add("%s: its value is %v in a graph with other settings, %v alone: nodes of two settings are merged; want every parameter in the Key of the operation", names[i], v[0], separate[i])
 		}
 	}
 }

@@ -113,10 +113,10 @@ func differentRows(levels []float64) []float64 {
 	const n = exampleRows
 	different := make([]float64, n*3)
 	for element := range different {
-		other := (element/3 + n/2) % n
+		partner := (element/3 + n/2) % n
 		different[element] = -1
-		if a, b := levels[element], levels[3*other+element%3]; a >= 0 && b >= 0 && a != b {
-			different[element] = float64(other)
+		if a, b := levels[element], levels[3*partner+element%3]; a >= 0 && b >= 0 && a != b {
+			different[element] = float64(partner)
 		}
 	}
 	return different
@@ -186,14 +186,14 @@ func (t *lossTrainer) constant(name string, value func(i int) float64, shape ...
 	return numbers(t.node.Graph(), t.node.Dtype(), fmt.Sprintf("%s %d", name, t.count), value, shape...)
 }
 
-func (t *lossTrainer) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
-	return t.constant(name, func(int) float64 { return at(exampleStep) }, 1), nil
+func (t *lossTrainer) Schedule(name string, value func(step int) float64) (*gorgonia.Node, error) {
+	return t.constant(name, func(int) float64 { return value(exampleStep) }, 1), nil
 }
 
-func (t *lossTrainer) Noise(name string, of losses.Distribution, shape ...int) (*gorgonia.Node, error) {
+func (t *lossTrainer) Noise(name string, distribution losses.Distribution, shape ...int) (*gorgonia.Node, error) {
 	r := rng.New(seed, path.Base(name)) // without the loss's name
 	draw := r.NormFloat64
-	if of == losses.Uniform {
+	if distribution == losses.Uniform {
 		draw = r.Float64
 	}
 	return t.constant(name, func(int) float64 { return float64(float32(draw())) }, shape...), nil
@@ -208,7 +208,7 @@ func (t *lossTrainer) Network(n losses.TrainedNetwork) (*gorgonia.Node, error) {
 }
 
 // network adds a network with a hidden layer of four units.
-func (t *lossTrainer) network(stream, input string, x *gorgonia.Node, out int) (*gorgonia.Node, error) {
+func (t *lossTrainer) network(stream, input string, x *gorgonia.Node, columns int) (*gorgonia.Node, error) {
 	if x.Dims() != 2 {
 		return nil, fmt.Errorf("%s of shape %v; want [rows, columns]", input, x.Shape())
 	}
@@ -218,7 +218,7 @@ func (t *lossTrainer) network(stream, input string, x *gorgonia.Node, out int) (
 	if err != nil {
 		return nil, err
 	}
-	return layer.Dense(h, t.constant("v", weight, 4, out), t.constant("c", weight, out), graph.Linear)
+	return layer.Dense(h, t.constant("v", weight, 4, columns), t.constant("c", weight, columns), graph.Linear)
 }
 
 func (*lossTrainer) Note(string) {}
@@ -237,9 +237,9 @@ func numbers(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, value func(i i
 }
 
 // arrayNodes adds an input for each array to a graph.
-func arrayNodes(g *gorgonia.ExprGraph, dt tensor.Dtype, all []array) map[string]*gorgonia.Node {
+func arrayNodes(g *gorgonia.ExprGraph, dt tensor.Dtype, list []array) map[string]*gorgonia.Node {
 	nodes := map[string]*gorgonia.Node{}
-	for _, a := range all {
+	for _, a := range list {
 		nodes[a.name] = numbers(g, dt, a.name, func(i int) float64 { return a.values[i%len(a.values)] }, a.shape...)
 	}
 	return nodes
@@ -252,7 +252,7 @@ func hardExamples() map[string]*losses.Example {
 		f(x)
 		return x
 	}
-	every := func(x *losses.Example, f func(a array)) {
+	forOutputs := func(x *losses.Example, f func(a array)) {
 		for _, a := range arrays(x) {
 			if !a.constant {
 				f(a)
@@ -268,15 +268,15 @@ func hardExamples() map[string]*losses.Example {
 	}
 	return map[string]*losses.Example{
 		"all rows equal": change(func(x *losses.Example) {
-			every(x, func(a array) {
+			forOutputs(x, func(a array) {
 				row := len(a.values) / a.shape[0]
 				for i := range a.values {
 					a.values[i] = a.values[i%row]
 				}
 			})
 		}),
-		"all outputs zero": change(func(x *losses.Example) { every(x, func(a array) { clear(a.values) }) }),
-		"ties":             change(func(x *losses.Example) { every(x, func(a array) { round(a.values) }) }),
+		"all outputs zero": change(func(x *losses.Example) { forOutputs(x, func(a array) { clear(a.values) }) }),
+		"ties":             change(func(x *losses.Example) { forOutputs(x, func(a array) { round(a.values) }) }),
 		"one row per group": change(func(x *losses.Example) {
 			labels(x, func(row int) float64 { return float64(row % 3) })
 			for i := range x.Groups {
@@ -305,15 +305,15 @@ func round(x []float64) {
 	}
 }
 
-// reached lists the named inputs that a node depends on.
-func reached(root *gorgonia.Node, nodes map[string]*gorgonia.Node) map[string]bool {
-	found, all := map[string]bool{}, root.Graph().ExactSubgraphRoots(root).AllNodes()
+// usedInputs lists the named inputs that a node depends on.
+func usedInputs(root *gorgonia.Node, nodes map[string]*gorgonia.Node) map[string]bool {
+	used, ancestors := map[string]bool{}, root.Graph().ExactSubgraphRoots(root).AllNodes()
 	for name, n := range nodes {
-		if all.Contains(n) {
-			found[name] = true
+		if ancestors.Contains(n) {
+			used[name] = true
 		}
 	}
-	return found
+	return used
 }
 
 // differs reports whether two numbers differ by more than rounding in float64.

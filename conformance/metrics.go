@@ -79,7 +79,7 @@ func (x *metricCheck) checkAll() {
 	if len(unsuited) == len(kinds) {
 		x.fatal("it suits no input of the test: %w", errors.Join(unsuited...))
 	}
-	x.odd()
+	x.oddInputs()
 }
 
 type metricCheck struct {
@@ -108,34 +108,34 @@ func (x *metricCheck) roundTrip() {
 	m := x.entry.New()
 	text, err := config.Encode(m)
 	x.must(err, "its settings are no config")
-	again := x.entry.New()
+	read := x.entry.New()
 	if len(bytes.TrimSpace(text)) > 0 {
-		if err := config.Load(x.entry.Name, text, again); err != nil {
+		if err := config.Load(x.entry.Name, text, read); err != nil {
 			x.add("its settings %q are not read again: %w", text, err)
 		}
 	}
-	if !reflect.DeepEqual(m, again) {
-		x.add("its settings %q are read as %+v; want %+v", text, again, m)
+	if !reflect.DeepEqual(m, read) {
+		x.add("its settings %q are read as %+v; want %+v", text, read, m)
 	}
 }
 
 // compute computes the metric with new settings and a new stream. drew reports whether it drew from the stream.
 func (x *metricCheck) compute(ctx context.Context, in *metrics.Input) (r metrics.Result, drew bool, err error) {
-	mine, m := *in, x.settings()
-	mine.Stream = rng.New(seed, "metric")
-	before, _ := mine.Stream.MarshalBinary()
-	kept, _ := config.Encode(m)
+	input, m := *in, x.settings()
+	input.Stream = rng.New(seed, "metric")
+	streamBefore, _ := input.Stream.MarshalBinary()
+	settings, _ := config.Encode(m)
 	if err := in.Validate(); err != nil {
 		return r, false, err
 	}
-	if r, err = m.Compute(ctx, &mine); err != nil {
+	if r, err = m.Compute(ctx, &input); err != nil {
 		return r, false, err
 	}
-	after, _ := mine.Stream.MarshalBinary()
-	if changed, _ := config.Encode(m); !bytes.Equal(kept, changed) {
-		x.add("its settings change from %q to %q", kept, changed)
+	streamAfter, _ := input.Stream.MarshalBinary()
+	if changed, _ := config.Encode(m); !bytes.Equal(settings, changed) {
+		x.add("its settings change from %q to %q", settings, changed)
 	}
-	return r, !bytes.Equal(before, after), nil
+	return r, !bytes.Equal(streamBefore, streamAfter), nil
 }
 
 // check tests a metric on inputs of one kind.
@@ -152,31 +152,31 @@ func (x *metricCheck) check(kind measuredKind) {
 			x.result(r)
 		}
 	}
-	same := func(a, b string) bool {
+	equal := func(a, b string) bool {
 		v, ok := values[b]
 		return !ok || math.Abs(v-values[a]) <= 1e-7*(1+math.Abs(v))
 	}
-	if !drew && !same("random", "permuted rows") {
+	if !drew && !equal("random", "permuted rows") {
 		x.add("random codes have %v, and in another order of images %v; want the same", values["random"], values["permuted rows"])
 	}
-	if _, ordered := x.entry.New().(metrics.SubCoded); !drew && !ordered && !same("random", "permuted columns") {
+	if _, ordered := x.entry.New().(metrics.SubCoded); !drew && !ordered && !equal("random", "permuted columns") {
 		x.add("random codes have %v, and in another order of columns %v; want the same, or SetCodes for metrics of columns with places", values["random"], values["permuted columns"])
 	}
 	sign := 1.0
 	if x.entry.New().Better() == metrics.LowerIsBetter {
 		sign = -1
 	}
-	ofCodes := same("random", "other levels") && same("perfect", "perfect, other levels") // such a metric need not prefer perfect codes
+	ofCodes := equal("random", "other levels") && equal("perfect", "perfect, other levels") // such a metric need not prefer perfect codes
 	if worse, ok := values["random"]; ok && !ofCodes && sign*worse > sign*values["perfect"]+1e-9 {
 		x.add("random codes have %v, perfect ones %v, and %s is better; want Better the other way", worse, values["perfect"], x.entry.New().Better())
 	}
-	x.stopped(kind.perfect)
+	x.cancellation(kind.perfect)
 }
 
 // pure repeats a computation: at once, with one thread, with four threads, and after another input.
 func (x *metricCheck) pure(in *metrics.Input, want metrics.Result) {
-	kept := copyInput(in)
-	again := func(when string) {
+	original := copyInput(in)
+	repeat := func(when string) {
 		r, _, err := x.compute(context.Background(), in)
 		if err != nil {
 			if !math.IsNaN(want.Value) {
@@ -187,22 +187,22 @@ func (x *metricCheck) pure(in *metrics.Input, want metrics.Result) {
 		if math.IsNaN(want.Value) {
 			want = r
 		}
-		if a, _ := json.Marshal(r); !bytes.Equal(a, marshalled(want)) {
-			x.add("two results for one input and one stream differ (%s): %.200s and %.200s", when, marshalled(want), a)
+		if a, _ := json.Marshal(r); !bytes.Equal(a, jsonOf(want)) {
+			x.add("two results for one input and one stream differ (%s): %.200s and %.200s", when, jsonOf(want), a)
 		}
 	}
-	again("the second time")
+	repeat("the second time")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, n := range []int{1, 4} {
 		runtime.GOMAXPROCS(n)
-		again(fmt.Sprintf("%d threads", n))
+		repeat(fmt.Sprintf("%d threads", n))
 	}
-	if !reflect.DeepEqual(kept, in) {
+	if !reflect.DeepEqual(original, in) {
 		x.add("it changes its input")
 	}
 }
 
-func marshalled(r metrics.Result) []byte {
+func jsonOf(r metrics.Result) []byte {
 	text, _ := json.Marshal(r)
 	return text
 }
@@ -218,20 +218,20 @@ func (x *metricCheck) result(r metrics.Result) {
 		}
 	}
 	names := map[string]bool{}
-	named := func(kind, name string) {
+	checkName := func(kind, name string) {
 		if name == "" || names[kind+name] {
 			x.add("a %s has the name %q, which is empty or repeated", kind, name)
 		}
 		names[kind+name] = true
 	}
 	for _, p := range r.Parts {
-		named("part", p.Name)
+		checkName("part", p.Name)
 		if len(p.Labels) != len(p.Values) && !(len(p.Labels) == 0 && len(p.Values) == 1) {
 			x.add("part %s has %d values and %d labels; want a label for each, or one value without", p.Name, len(p.Values), len(p.Labels))
 		}
 	}
 	for _, g := range r.Grids {
-		named("grid", g.Name)
+		checkName("grid", g.Name)
 		if len(g.Values) != len(g.Rows) || slices.ContainsFunc(g.Values, func(row []float64) bool { return len(row) != len(g.Columns) }) {
 			x.add("grid %s does not have %d x %d values, one for each pair of labels", g.Name, len(g.Rows), len(g.Columns))
 		}
@@ -241,8 +241,8 @@ func (x *metricCheck) result(r metrics.Result) {
 	}
 }
 
-// odd computes the metric on inputs that it may refuse with an error, but not with a panic.
-func (x *metricCheck) odd() {
+// oddInputs computes the metric on inputs that it may refuse with an error, but not with a panic.
+func (x *metricCheck) oddInputs() {
 	for name, in := range oddInputs() {
 		in.Stream = rng.New(seed, "metric")
 		choices := x.choices()
@@ -262,13 +262,13 @@ func (x *metricCheck) odd() {
 	}
 }
 
-// stopped ends the context before and during a computation.
-func (x *metricCheck) stopped(in *metrics.Input) {
+// cancellation ends the context before and during a computation.
+func (x *metricCheck) cancellation(in *metrics.Input) {
 	for _, n := range []int{0, 1, 2, 5, 20} {
 		ctx := &countedContext{Context: context.Background()}
-		ctx.left.Store(int64(n))
+		ctx.remaining.Store(int64(n))
 		_, _, err := x.compute(ctx, in)
-		switch ended := ctx.left.Load() < 0; {
+		switch ended := ctx.remaining.Load() < 0; {
 		case n == 0 && (err == nil || !errors.Is(err, context.Canceled)):
 			x.add("the context has ended, and Compute returns the error %v; want an error that wraps the context's error", err)
 			return
@@ -284,11 +284,11 @@ func (x *metricCheck) stopped(in *metrics.Input) {
 // countedContext is a context that ends after a number of calls of Err.
 type countedContext struct {
 	context.Context
-	left atomic.Int64
+	remaining atomic.Int64
 }
 
 func (c *countedContext) Err() error {
-	if c.left.Add(-1) < 0 {
+	if c.remaining.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil
@@ -296,7 +296,7 @@ func (c *countedContext) Err() error {
 
 func (c *countedContext) Done() <-chan struct{} {
 	done := make(chan struct{})
-	if c.left.Load() < 0 {
+	if c.remaining.Load() < 0 {
 		close(done)
 	}
 	return done
@@ -353,32 +353,32 @@ func gridInput(g factor.Grid, d int, code func(levels []int, z []float64)) *metr
 // variants returns other inputs with the same factors.
 func (k measuredKind) variants() map[string]*metrics.Input {
 	order := rng.New(seed, "rows").Perm(k.random.Codes.Rows)
-	other := pickRows(k.random, order)
-	other.Codes, other.Components = k.random.Codes, k.random.Components
-	mixed := copyInput(other)
-	mixed.Codes, mixed.Components, mixed.Hierarchy = k.perfect.Codes, k.perfect.Components, k.perfect.Hierarchy
+	relabelled := pickRows(k.random, order)
+	relabelled.Codes, relabelled.Components = k.random.Codes, k.random.Components
+	swapped := copyInput(relabelled)
+	swapped.Codes, swapped.Components, swapped.Hierarchy = k.perfect.Codes, k.perfect.Components, k.perfect.Hierarchy
 	return map[string]*metrics.Input{
-		"perfect, other levels": mixed,
+		"perfect, other levels": swapped,
 		"random":                k.random,
 		"constant":              recode(k.perfect, k.perfect.Codes.Cols, func(_, z []float64) { clear(z) }),
-		"repeated":              recode(k.perfect, 2*k.perfect.Codes.Cols, func(from, z []float64) { copy(z[copy(z, from):], from) }),
-		"permuted columns":      recode(k.random, k.random.Codes.Cols, func(from, z []float64) { copy(z, from); slices.Reverse(z) }),
+		"repeated":              recode(k.perfect, 2*k.perfect.Codes.Cols, func(source, z []float64) { copy(z[copy(z, source):], source) }),
+		"permuted columns":      recode(k.random, k.random.Codes.Cols, func(source, z []float64) { copy(z, source); slices.Reverse(z) }),
 		"permuted rows":         pickRows(k.random, order),
-		"other levels":          other,
+		"other levels":          relabelled,
 	}
 }
 
 // recode replaces codes, row by row.
-func recode(in *metrics.Input, d int, code func(from, z []float64)) *metrics.Input {
-	codes := copyInput(in)
-	codes.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, in.Codes.Rows*d)}
+func recode(in *metrics.Input, d int, code func(source, z []float64)) *metrics.Input {
+	recoded := copyInput(in)
+	recoded.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, in.Codes.Rows*d)}
 	if d != in.Codes.Cols {
-		codes.Hierarchy = make(hierarchy.Hierarchy, d)
+		recoded.Hierarchy = make(hierarchy.Hierarchy, d)
 	}
 	for i := range in.Codes.Rows {
-		code(in.Codes.Row(i), codes.Codes.Row(i))
+		code(in.Codes.Row(i), recoded.Codes.Row(i))
 	}
-	return codes
+	return recoded
 }
 
 // pickRows returns an input with the given rows of another input.
@@ -404,14 +404,14 @@ func copyInput(in *metrics.Input) *metrics.Input {
 // oddInputs returns inputs that few metrics, or no metric, can measure.
 func oddInputs() map[string]*metrics.Input {
 	kind := measuredKinds()[0]
-	one := pickRows(kind.perfect, []int{7})
+	single := pickRows(kind.perfect, []int{7})
 	level := pickRows(kind.perfect, []int{0, 0, 0})
 	level.Factors = factor.Grid{{Name: "size", Size: 1}, {Name: "x", Size: 1}, {Name: "y", Size: 1}}
-	single := recode(kind.perfect, 1, func(from, z []float64) { z[0] = from[0] })
+	oneColumn := recode(kind.perfect, 1, func(source, z []float64) { z[0] = source[0] })
 	constant := kind.variants()["constant"]
 	repeated := kind.variants()["repeated"]
-	huge := recode(kind.perfect, 3, func(from, z []float64) {
-		for c, v := range from {
+	huge := recode(kind.perfect, 3, func(source, z []float64) {
+		for c, v := range source {
 			z[c] = v * 1e200
 		}
 	})
@@ -426,7 +426,7 @@ func oddInputs() map[string]*metrics.Input {
 		}
 		unknown.Levels[i] = factor.Unknown
 	}
-	return map[string]*metrics.Input{"one image": one, "factors of one level": level, "one column": single, "constant codes": constant,
+	return map[string]*metrics.Input{"one image": single, "factors of one level": level, "one column": oneColumn, "constant codes": constant,
 		"repeated columns": repeated, "huge codes": huge, "codes that are no numbers": nan, "too few levels": short, "a level that its factor lacks": high,
 		"unknown levels": gaps, "no known level": unknown}
 }

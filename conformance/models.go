@@ -51,8 +51,8 @@ func checkModelOn(e registry.Entry[models.Settings], data models.Data) error {
 	return faultsOfEntry("model", e, func(f *findings, _ models.Settings) {
 		x := &modelCheck{findings: f, entry: e, data: data}
 		x.shrink()
-		x.run(x.seeds, x.codes)
-		for _, o := range x.first.Objectives() {
+		x.run(x.checkSeeds, x.checkCodes)
+		for _, o := range x.reference.Objectives() {
 			x.run(func() { x.objective(o) })
 		}
 	})
@@ -61,10 +61,10 @@ func checkModelOn(e registry.Entry[models.Settings], data models.Data) error {
 // modelCheck checks one model.
 type modelCheck struct {
 	*findings
-	entry registry.Entry[models.Settings]
-	data  models.Data
-	small []string     // overrides for a small model
-	first models.Model // model of the first seed
+	entry     registry.Entry[models.Settings]
+	data      models.Data
+	small     []string     // overrides for a small model
+	reference models.Model // model of the first seed
 }
 
 // settings returns new settings with some overrides, or nil if they are not valid.
@@ -91,11 +91,11 @@ func (x *modelCheck) shrink() {
 	const encoder = "encoder: {conv64-norm: {features: 12, norm: batch}}"
 	if s := x.settings(append(slices.Clone(x.small), encoder)); s != nil {
 		if m, err := s.New(x.data, seed); err == nil {
-			x.small, x.first = append(x.small, encoder), m
+			x.small, x.reference = append(x.small, encoder), m
 			return
 		}
 	}
-	x.first = x.model(seed)
+	x.reference = x.model(seed)
 }
 
 func (x *modelCheck) model(seed uint64) models.Model {
@@ -110,19 +110,19 @@ func (x *modelCheck) model(seed uint64) models.Model {
 	return m
 }
 
-func (x *modelCheck) seeds() {
-	again, other := x.model(seed), x.model(seed+1)
-	p := x.first.Params()
-	if !slices.Equal(p.Names(), again.Params().Names()) || !slices.Equal(p.Names(), other.Params().Names()) {
-		x.fatal("parameters %v, and then %v; want the same from New every time", p.Names(), again.Params().Names())
+func (x *modelCheck) checkSeeds() {
+	repeated, otherSeed := x.model(seed), x.model(seed+1)
+	p := x.reference.Params()
+	if !slices.Equal(p.Names(), repeated.Params().Names()) || !slices.Equal(p.Names(), otherSeed.Params().Names()) {
+		x.fatal("parameters %v, and then %v; want the same from New every time", p.Names(), repeated.Params().Names())
 	}
 	differ := false
 	for _, name := range p.Names() {
 		a := p.Get(name).Float32s()
-		if !slices.Equal(a, again.Params().Get(name).Float32s()) {
+		if !slices.Equal(a, repeated.Params().Get(name).Float32s()) {
 			x.add("parameter %q differs between two models of one seed; want it drawn by the seed alone", name)
 		}
-		differ = differ || !slices.Equal(a, other.Params().Get(name).Float32s())
+		differ = differ || !slices.Equal(a, otherSeed.Params().Get(name).Float32s())
 		if i := notFinite(numeric.Convert[float64](a)); i >= 0 {
 			x.add("parameter %q: element %d is %v", name, i, a[i])
 		}
@@ -132,8 +132,8 @@ func (x *modelCheck) seeds() {
 	}
 }
 
-// encoded returns the codes of random images in a given order, and their reconstructions.
-func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, width int) {
+// encode returns the codes of random images in a given order, and their reconstructions.
+func (x *modelCheck) encode(m models.Model, order ...int) (codes []float64, width int) {
 	g := nn.NewGraph(m.Params())
 	images, err := g.Input("images", len(order), x.data.Height, x.data.Width, x.data.Channels)
 	x.must(err, "images")
@@ -188,30 +188,30 @@ func drawImage(pixels []float32, number int) {
 	}
 }
 
-func (x *modelCheck) codes() {
-	m := x.first
-	first, width := x.encoded(m, 0, 1, 2, 3)
-	next := 0
+func (x *modelCheck) checkCodes() {
+	m := x.reference
+	values, width := x.encode(m, 0, 1, 2, 3)
+	column := 0
 	for i, s := range m.Spaces() {
-		if s.First != next || s.Width < 1 {
+		if s.First != column || s.Width < 1 {
 			x.add("space %q begins at column %d and has %d; want spaces one after the other, from column 0", s.Name, s.First, s.Width)
 		}
-		next += s.Width
-		x.discrete(s, first, width, s.First > 0 && m.Spaces()[i-1].Options == 0)
+		column += s.Width
+		x.discrete(s, values, width, s.First > 0 && m.Spaces()[i-1].Options == 0)
 	}
-	if next != width {
-		x.add("Encode gives %d columns; want the %d of Spaces", width, next)
+	if column != width {
+		x.add("Encode gives %d columns; want the %d of Spaces", width, column)
 	}
-	if again, _ := x.encoded(m, 0, 1, 2, 3); !slices.Equal(first, again) {
+	if repeated, _ := x.encode(m, 0, 1, 2, 3); !slices.Equal(values, repeated) {
 		x.add("Encode gives other codes at the second call; want codes that depend on images and parameters alone")
 	}
-	if same, _ := x.encoded(x.model(seed), 0, 1, 2, 3); !slices.Equal(first, same) {
+	if sameSeed, _ := x.encode(x.model(seed), 0, 1, 2, 3); !slices.Equal(values, sameSeed) {
 		x.add("two models of one seed give other codes of the same images")
 	}
-	if others, _ := x.encoded(m, 3, 4, black, white); farApart(others[:width], first[3*width:], 1e-4) >= 0 {
+	if rebatched, _ := x.encode(m, 3, 4, black, white); farApart(rebatched[:width], values[3*width:], 1e-4) >= 0 {
 		x.add("the code of an image depends on the rest of its batch; want running moments in a graph that is not for training")
 	}
-	if slices.Equal(first[:width], first[width:2*width]) && slices.Equal(first[:width], first[2*width:3*width]) {
+	if slices.Equal(values[:width], values[width:2*width]) && slices.Equal(values[:width], values[2*width:3*width]) {
 		x.add("Encode returns one code for different images")
 	}
 }

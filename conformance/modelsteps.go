@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// trained is an objective of a model with an optimiser: plain gradient descent, which has no state.
-type trained struct {
+// trainedObjective is an objective of a model with an optimiser: plain gradient descent, which has no state.
+type trainedObjective struct {
 	model   models.Model
 	program *models.Program
 	graph   *nn.Graph
@@ -32,8 +32,8 @@ type trained struct {
 const rate = 0.05
 
 // compile builds an objective for batches of n images in groups. Its loss pulls all outputs. Faults begin with a text.
-func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n, group int) *trained {
-	before := m.Params().Names()
+func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n, group int) *trainedObjective {
+	names := m.Params().Names()
 	g := nn.NewGraph(m.Params())
 	g.Training = true
 	p, err := m.Build(g, o, n, group)
@@ -44,10 +44,10 @@ func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n,
 	if rows := p.Outputs.Codes.Shape()[0]; rows != p.Outputs.Rows {
 		x.fatal("%s: a batch of %d images has codes of %d rows; want a row for each image", text, p.Outputs.Rows, rows)
 	}
-	if after := m.Params().Names(); !slices.Equal(before, after) {
-		x.fatal("%s: it makes the parameters %v; want New to make all parameters, because checkpoints restore only these", text, after[len(before):])
+	if newNames := m.Params().Names(); !slices.Equal(names, newNames) {
+		x.fatal("%s: it makes the parameters %v; want New to make all parameters, because checkpoints restore only these", text, newNames[len(names):])
 	}
-	t := &trained{model: m, program: p, graph: g, group: group}
+	t := &trainedObjective{model: m, program: p, graph: g, group: group}
 	t.total, err = pullAll(p)
 	x.must(err, "%s", text)
 	var nodes gorgonia.Nodes
@@ -58,34 +58,34 @@ func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n,
 	}
 	t.grads, err = gorgonia.Grad(t.total, nodes...)
 	x.must(err, "%s", text)
-	wanted := append(append(slices.Clone(t.grads), t.total), p.Kept...)
+	computed := append(append(slices.Clone(t.grads), t.total), p.Kept...)
 	for _, l := range p.Logged {
-		wanted = append(wanted, l.Node)
+		computed = append(computed, l.Node)
 	}
 	for _, r := range g.Running() {
-		wanted = append(wanted, r.Moments)
+		computed = append(computed, r.Moments)
 	}
 	if p.Prelude != nil {
 		t.early, err = p.Prelude.Compile()
 		x.must(err, "%s", text)
 	}
-	t.machine, err = machine.New(wanted[0].Graph(), wanted...)
+	t.machine, err = machine.New(computed[0].Graph(), computed...)
 	x.must(err, "%s", text)
 	return t
 }
 
 // pullAll is a loss on all outputs of a program.
 func pullAll(p *models.Program) (*gorgonia.Node, error) {
-	out := p.Outputs
-	nodes := []*gorgonia.Node{out.Codes, out.Sample, out.Logits, out.LogVariance, out.Options, out.Predicted, out.ActionAngles}
-	if v := out.Views; v != nil {
+	o := p.Outputs
+	nodes := []*gorgonia.Node{o.Codes, o.Sample, o.Logits, o.LogVariance, o.Options, o.Predicted, o.ActionAngles}
+	if v := o.Views; v != nil {
 		nodes = append(nodes, v.Predictions, v.Projections, v.Queries)
 	}
-	for _, t := range out.Transports {
+	for _, t := range o.Transports {
 		nodes = append(nodes, t.Points, t.Moved)
 	}
-	if e := out.Energy; e != nil {
-		columns, err := e.Columns(out.Images)
+	if e := o.Energy; e != nil {
+		columns, err := e.Columns(o.Images)
 		if err != nil {
 			return nil, fmt.Errorf("energy: %w", err)
 		}
@@ -102,7 +102,7 @@ func pullAll(p *models.Program) (*gorgonia.Node, error) {
 		}
 		terms = append(terms, term)
 	}
-	for _, q := range out.Posteriors {
+	for _, q := range o.Posteriors {
 		kl, err := q.KL()
 		if err != nil {
 			return nil, fmt.Errorf("KL: %w", err)
@@ -112,7 +112,7 @@ func pullAll(p *models.Program) (*gorgonia.Node, error) {
 	return gorgonia.ReduceAdd(terms)
 }
 
-func (t *trained) fill(step int, image func(row int) int) {
+func (t *trainedObjective) fill(step int, image func(row int) int) {
 	inputs := t.program.Views
 	if inputs == nil {
 		inputs = []*gorgonia.Node{t.program.Outputs.Images}
@@ -164,7 +164,7 @@ func fillTransformations(data []float32, columns, group int, s *rng.Stream) {
 }
 
 // step computes the gradients and updates parameters and states, as in training.
-func (t *trained) step(progress float64) error {
+func (t *trainedObjective) step(progress float64) error {
 	if t.early != nil {
 		t.early.Updates, t.early.Progress, t.early.Restart = t.updates, progress, false
 		if err := t.program.Prelude.Decide(t.early); err != nil {
@@ -212,28 +212,28 @@ func (x *modelCheck) objective(o models.Objective) {
 	m := x.model(seed)
 	label := "objective " + o.Name
 	t := x.compile(label, m, o, n, group)
-	before := snapshot(m.Params())
+	initial := snapshot(m.Params())
 	const steps = 3
 	for i := range steps {
 		t.fill(i, func(row int) int { return 10*i + row })
 		x.must(t.step(float64(i)/(steps+1)), "%s, step %d", label, i+1)
 	}
 	// One parameter may stay unchanged: a bias before a batch norm has no effect.
-	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
+	if updated := snapshot(m.Params()); maps.EqualFunc(initial, updated, slices.Equal) {
 		x.add("%s: %d steps change no parameter", label, steps)
 	}
-	x.run(func() { x.restored(t, o, n, group, steps) }, func() { x.hard(o, group) })
+	x.run(func() { x.checkRestored(t, o, n, group, steps) }, func() { x.hardBatches(o, group) })
 }
 
-// resumed compares the next step of a model with the next step of a new model with its parameters and states.
-func (x *modelCheck) restored(t *trained, o models.Objective, n, group, steps int) {
+// checkRestored compares the next step of a model with the next step of a new model with its parameters and states.
+func (x *modelCheck) checkRestored(t *trainedObjective, o models.Objective, n, group, steps int) {
 	m := x.model(seed)
-	other := x.compile("objective "+o.Name+": the second model", m, o, n, group)
+	second := x.compile("objective "+o.Name+": the second model", m, o, n, group)
 	for _, name := range m.Params().Names() {
 		copy(m.Params().Get(name).Float32s(), t.model.Params().Get(name).Float32s())
 	}
 	for i := steps; i < steps+2; i++ {
-		for _, t := range []*trained{t, other} {
+		for _, t := range []*trainedObjective{t, second} {
 			t.fill(i, func(row int) int { return 10*i + row })
 			x.must(t.step(0.9), "objective %s, step %d", o.Name, i+1)
 		}
@@ -246,8 +246,8 @@ func (x *modelCheck) restored(t *trained, o models.Objective, n, group, steps in
 	}
 }
 
-// hard takes steps on batches of constant images, and on batches of one image or group.
-func (x *modelCheck) hard(o models.Objective, group int) {
+// hardBatches takes steps on batches of constant images, and on batches of one image or group.
+func (x *modelCheck) hardBatches(o models.Objective, group int) {
 	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white}, "equal images": {4, 7}, "a single image": {group, 7}} {
 		x.run(func() {
 			label := fmt.Sprintf("objective %s, %s", o.Name, name)

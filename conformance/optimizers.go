@@ -87,12 +87,12 @@ func sameRows(a, b [][]float32) bool { return slices.EqualFunc(a, b, sameBits) }
 
 func (x *optimizerCheck) descends() {
 	q := x.quadratic([]int{1, 7, 33})
-	first := q.value()
+	initial := q.value()
 	for range 3000 {
 		q.step(1, 1)
 	}
-	if last := q.value(); !(last <= first/100) {
-		x.add("a quadratic function falls from %.3g to %.3g in 3000 steps; want a hundredth or less", first, last)
+	if final := q.value(); !(final <= initial/100) {
+		x.add("a quadratic function falls from %.3g to %.3g in 3000 steps; want a hundredth or less", initial, final)
 	}
 }
 
@@ -126,22 +126,22 @@ func (x *optimizerCheck) restores() {
 		q.step(1, 1)
 	}
 	steps, tensors := q.optimizer.State()
-	_, again := q.optimizer.State()
+	_, repeated := q.optimizer.State()
 	names := map[string]bool{}
 	for i, p := range tensors {
 		if names[p.Name] {
 			x.add("two tensors of its state are called %q; want different names", p.Name)
 		}
 		names[p.Name] = true
-		if len(again) != len(tensors) || again[i].Name != p.Name || len(p.Value) > 0 && &again[i].Value[0] != &p.Value[0] {
+		if len(repeated) != len(tensors) || repeated[i].Name != p.Name || len(p.Value) > 0 && &repeated[i].Value[0] != &p.Value[0] {
 			x.fatal("State returns new tensors at every call; want the tensors that the optimiser uses, because callers write to them")
 		}
 	}
-	other := x.quadratic(optimizerSizes)
+	second := x.quadratic(optimizerSizes)
 	for i, p := range q.parameters {
-		copy(other.parameters[i].Value, p.Value)
+		copy(second.parameters[i].Value, p.Value)
 	}
-	count, restored := other.optimizer.State()
+	count, restored := second.optimizer.State()
 	if len(restored) != len(tensors) {
 		x.fatal("a new optimiser of the same parameters has %d state tensors, not %d", len(restored), len(tensors))
 	}
@@ -151,9 +151,9 @@ func (x *optimizerCheck) restores() {
 	}
 	for range 2 {
 		q.step(1, 1)
-		other.step(1, 1)
+		second.step(1, 1)
 	}
-	if !sameRows(q.bits(), other.bits()) {
+	if !sameRows(q.bits(), second.bits()) {
 		x.add("an optimiser that is restored from its state does not take the same steps; want all that steps depend on in State")
 	}
 }
@@ -161,13 +161,13 @@ func (x *optimizerCheck) restores() {
 func (x *optimizerCheck) scales() {
 	q := x.quadratic(optimizerSizes)
 	q.step(1, 1)
-	before := q.bits()
+	original := q.bits()
 	q.step(0, 1)
-	if !sameRows(q.bits(), before) {
+	if !sameRows(q.bits(), original) {
 		x.add("a step with a learning-rate multiplier of 0 moves parameters")
 	}
 	q.step(1, 1)
-	if sameRows(q.bits(), before) {
+	if sameRows(q.bits(), original) {
 		x.add("a step with a learning-rate multiplier of 1 moves no parameter")
 	}
 	full, halves := x.quadratic(optimizerSizes), x.quadratic(optimizerSizes)
@@ -189,16 +189,16 @@ func (x *optimizerCheck) scales() {
 func (x *optimizerCheck) norms() {
 	q := x.quadratic(optimizerSizes)
 	q.value()
-	var before [][]float32
+	var original [][]float32
 	for _, g := range q.gradients {
-		before = append(before, slices.Clone(g))
+		original = append(original, slices.Clone(g))
 	}
-	want := length(numeric.Convert[float64](slices.Concat(before...)))
+	want := length(numeric.Convert[float64](slices.Concat(original...)))
 	if got := q.optimizer.Norm(q.gradients); !(math.Abs(got-want) <= 1e-5*want) {
 		x.add("Norm is %v; want %v, the root of the sum of all squares", got, want)
 	}
 	q.optimizer.Update(q.gradients, 1, 1)
-	if !sameRows(q.gradients, before) {
+	if !sameRows(q.gradients, original) {
 		x.add("a step changes the gradients that it is given")
 	}
 }
@@ -219,7 +219,7 @@ func CheckSchedule(e registry.Entry[engine.Schedule]) error {
 }
 
 // checkRates checks the rates of a training. other has the same settings, but computes its rates in another order.
-func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
+func checkRates(f *findings, s, second engine.Schedule, epochs float64) {
 	const parts = 997 // a prime: no point falls on a round fraction
 	low, high := 0.0, math.Inf(1)
 	if r, ok := s.(engine.Ranged); ok {
@@ -248,7 +248,7 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 	}
 	for i := parts; i >= 0; i-- {
 		progress := epochs * float64(i) / parts
-		if a, b := s.Rate(progress, epochs), other.Rate(progress, epochs); a != rates[i] || b != rates[i] {
+		if a, b := s.Rate(progress, epochs), second.Rate(progress, epochs); a != rates[i] || b != rates[i] {
 			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want a rate that depends only on the progress", progress, epochs, rates[i], a, b)
 		}
 	}
@@ -256,23 +256,23 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 		return
 	}
 	for i := range parts {
-		from, to := epochs*float64(i)/parts, epochs*float64(i+1)/parts
-		if jump := largestJump(s, from, to, epochs); jump > 1e-6 {
-			f.fatal("the rate jumps by %.3g between %v and %v of %v epochs; want none where it is continuous", jump, from, to, epochs)
+		start, end := epochs*float64(i)/parts, epochs*float64(i+1)/parts
+		if jump := largestJump(s, start, end, epochs); jump > 1e-6 {
+			f.fatal("the rate jumps by %.3g between %v and %v of %v epochs; want none where it is continuous", jump, start, end, epochs)
 		}
 	}
 }
 
 // largestJump returns the change of the rate over a tiny interval. It finds the interval by halving, always towards
 // the larger change. A continuous schedule has hardly any change there.
-func largestJump(s engine.Schedule, first, to, epochs float64) float64 {
+func largestJump(s engine.Schedule, start, end, epochs float64) float64 {
 	for range 40 {
-		middle := (first + to) / 2
-		if math.Abs(s.Rate(middle, epochs)-s.Rate(first, epochs)) >= math.Abs(s.Rate(to, epochs)-s.Rate(middle, epochs)) {
-			to = middle
+		middle := (start + end) / 2
+		if math.Abs(s.Rate(middle, epochs)-s.Rate(start, epochs)) >= math.Abs(s.Rate(end, epochs)-s.Rate(middle, epochs)) {
+			end = middle
 		} else {
-			first = middle
+			start = middle
 		}
 	}
-	return math.Abs(s.Rate(to, epochs) - s.Rate(first, epochs))
+	return math.Abs(s.Rate(end, epochs) - s.Rate(start, epochs))
 }

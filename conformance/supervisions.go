@@ -70,13 +70,13 @@ func supervisedSets() []datasets.Dataset {
 // splits checks a supervision's splits of a data set.
 type splits struct {
 	*findings
-	set     datasets.Dataset
+	dataset datasets.Dataset
 	factors []factor.Factor
 	split   *supervision.Split
 }
 
 func checkSplit(f *findings, s supervision.Kind, d datasets.Dataset) {
-	x := &splits{findings: f, set: d, factors: d.Factors()}
+	x := &splits{findings: f, dataset: d, factors: d.Factors()}
 	var err error
 	x.split, err = s.Split(d, rng.New(seed, "supervision"))
 	x.must(err, "dataset %s: Split", d.Name())
@@ -84,22 +84,22 @@ func checkSplit(f *findings, s supervision.Kind, d datasets.Dataset) {
 		x.fatal("dataset %s: Split returns nil", d.Name())
 	}
 	x.must(x.split.Validate(d), "dataset %s", d.Name())
-	before := len(x.errs)
-	x.run(x.groups, x.actions, x.unlabelled, x.known)
-	if len(x.errs) == before { // these checks need a split without faults
-		x.run(func() { x.streams(s) }, x.resume, x.drawn)
+	faults := len(x.errs)
+	x.run(x.groups, x.actions, x.unlabelled, x.knownLabels)
+	if len(x.errs) == faults { // these checks need a split without faults
+		x.run(func() { x.streams(s) }, x.resume, x.drawnGroups)
 	}
 }
 
 // groups checks the images of groups and the transformations between them.
 func (x *splits) groups() {
 	s, k := x.split, len(x.factors)
-	x.ordered()
+	x.checkOrder()
 	columns := k + 4*s.Rotations
 	for g, group := range s.Groups {
 		for m, i := range group {
 			row := s.Transformations[g][m*columns : (m+1)*columns]
-			x.moves(g, m, group[0], i, row)
+			x.checkMoves(g, m, group[0], i, row)
 			for r := range s.Rotations {
 				if v := row[k+4*r : k+4*r+4]; slices.ContainsFunc(v, func(v float32) bool { return v-v != 0 }) || m == 0 && v[3] != 0 {
 					x.add("group %d, image %d: rotation %d in space is %v; want finite numbers, and the angle 0 for the first image", g, m, r, v)
@@ -109,47 +109,47 @@ func (x *splits) groups() {
 	}
 }
 
-// ordered checks that groups of M images come first, and that groups of equal size are adjacent.
-func (x *splits) ordered() {
-	seen := map[int]bool{}
+// checkOrder checks that groups of M images come first, and that groups of equal size are adjacent.
+func (x *splits) checkOrder() {
+	sizes := map[int]bool{}
 	for n, kind := range x.split.Kinds() {
 		if kind.Drawn {
 			break
 		}
-		if seen[kind.M] || n == 0 && kind.M != x.split.M || kind.M == 0 {
+		if sizes[kind.M] || n == 0 && kind.M != x.split.M || kind.M == 0 {
 			x.fatal("groups of %d images begin at group %d; want groups of M (%d) images first, and groups of equal size together", kind.M, kind.First, x.split.M)
 		}
-		seen[kind.M] = true
+		sizes[kind.M] = true
 	}
 }
 
-// moves checks that a row of transformations maps the first image of group g to image m.
-func (x *splits) moves(g, m, start, image int, row []float32) {
-	from, to := make([]int, len(x.factors)), make([]int, len(x.factors))
-	x.set.FactorsAt(start, from)
-	x.set.FactorsAt(image, to)
+// checkMoves checks that a row of transformations maps the first image of group g to image m.
+func (x *splits) checkMoves(g, m, firstImage, image int, row []float32) {
+	firstLevels, levels := make([]int, len(x.factors)), make([]int, len(x.factors))
+	x.dataset.FactorsAt(firstImage, firstLevels)
+	x.dataset.FactorsAt(image, levels)
 	for j, f := range x.factors {
-		x.angle(g, m, f, from[j], to[j], row[j])
+		x.angle(g, m, f, firstLevels[j], levels[j], row[j])
 	}
-	x.poses(g, m, from, to, row[len(x.factors):])
+	x.poses(g, m, firstLevels, levels, row[len(x.factors):])
 }
 
 // angle checks that the angle of a factor maps one level to the other.
-func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
+func (x *splits) angle(g, m int, f factor.Factor, firstLevel, level int, angle float32) {
 	const tolerance = 1e-5
 	turn := 0.0
 	if f.Kind == factor.Circular {
-		turn = f.Angle(to) - f.Angle(from)
-	} else if from != to && f.Rotations == nil && x.split.Moves() {
-		x.add("group %d, image %d: factor %q is %v and goes from level %d to %d; want factors without angles to be equal in a group", g, m, f.Name, f.Kind, from, to)
+		turn = f.Angle(level) - f.Angle(firstLevel)
+	} else if firstLevel != level && f.Rotations == nil && x.split.Moves() {
+		x.add("group %d, image %d: factor %q is %v and goes from level %d to %d; want factors without angles to be equal in a group", g, m, f.Name, f.Kind, firstLevel, level)
 	}
-	if off := math.Abs(math.Remainder(float64(angle)-turn, 2*math.Pi)); !(off <= tolerance) {
-		x.add("group %d, image %d: factor %q turns by %v, and its level goes from %d to %d, by %v radians", g, m, f.Name, angle, from, to, turn)
+	if deviation := math.Abs(math.Remainder(float64(angle)-turn, 2*math.Pi)); !(deviation <= tolerance) {
+		x.add("group %d, image %d: factor %q turns by %v, and its level goes from %d to %d, by %v radians", g, m, f.Name, angle, firstLevel, level, turn)
 	}
 }
 
 // poses checks that rotations in space map one pose to the other. The rotations of factors come first.
-func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
+func (x *splits) poses(g, m int, firstLevels, levels []int, rotations []float32) {
 	const tolerance = 1e-5
 	for j, f := range x.factors {
 		if f.Rotations == nil {
@@ -159,11 +159,11 @@ func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 			x.fatal("group %d, image %d: there is no rotation in space for factor %q; want one for each factor of rotations", g, m, f.Name)
 		}
 		turn := rotation.AboutAxis([3]float64{float64(rotations[0]), float64(rotations[1]), float64(rotations[2])}, float64(rotations[3]))
-		pose := rotation.Product(&turn, &f.Rotations[from[j]])
+		pose := rotation.Product(&turn, &f.Rotations[firstLevels[j]])
 		rotations = rotations[4:]
-		for e, v := range f.Rotations[to[j]] {
+		for e, v := range f.Rotations[levels[j]] {
 			if !(math.Abs(pose[e]-v) <= tolerance) {
-				x.fatal("group %d, image %d: the rotation of factor %q takes level %d to the pose %v, and level %d is %v", g, m, f.Name, from[j], pose, to[j], f.Rotations[to[j]])
+				x.fatal("group %d, image %d: the rotation of factor %q takes level %d to the pose %v, and level %d is %v", g, m, f.Name, firstLevels[j], pose, levels[j], f.Rotations[levels[j]])
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func (x *splits) unlabelled() {
 	}
 }
 
-func (x *splits) known() {
+func (x *splits) knownLabels() {
 	l := x.split.Known
 	if l == nil {
 		return
@@ -196,16 +196,16 @@ func (x *splits) known() {
 
 // labels checks the labelled images and their levels.
 func (x *splits) labels(l *supervision.Labels) {
-	levels, own := make([]int, len(x.factors)), make([]int32, len(l.Factors))
+	levels, known := make([]int, len(x.factors)), make([]int32, len(l.Factors))
 	for _, i := range l.Images {
-		if !l.At(i, own) {
+		if !l.At(i, known) {
 			continue
 		}
-		x.set.FactorsAt(i, levels)
+		x.dataset.FactorsAt(i, levels)
 		for k, f := range l.Factors {
 			column := x.column(f)
-			if own[k] < -1 || int(own[k]) >= f.Size || own[k] >= 0 && column >= 0 && int(own[k]) != levels[column] {
-				x.add("labels: image %d has level %d of factor %q; want the data set's level, or -1 if it is unknown", i, own[k], f.Name)
+			if known[k] < -1 || int(known[k]) >= f.Size || known[k] >= 0 && column >= 0 && int(known[k]) != levels[column] {
+				x.add("labels: image %d has level %d of factor %q; want the data set's level, or -1 if it is unknown", i, known[k], f.Name)
 			}
 		}
 	}
@@ -213,19 +213,19 @@ func (x *splits) labels(l *supervision.Labels) {
 
 // pairs checks that the pairs agree with the levels of the data set.
 func (x *splits) pairs(l *supervision.Labels) {
-	levels, other := make([]int, len(x.factors)), make([]int, len(x.factors))
+	levels, otherLevels := make([]int, len(x.factors)), make([]int, len(x.factors))
 	for n, p := range l.Pairs {
 		if p.A == p.B {
 			x.fatal("labels: pair %d is %+v; want two different images", n, p)
 		}
-		x.set.FactorsAt(p.A, levels)
-		x.set.FactorsAt(p.B, other)
-		if column := x.column(l.Factors[p.Factor]); column >= 0 && (levels[column] != other[column]) != p.Different {
-			said := "agree"
+		x.dataset.FactorsAt(p.A, levels)
+		x.dataset.FactorsAt(p.B, otherLevels)
+		if column := x.column(l.Factors[p.Factor]); column >= 0 && (levels[column] != otherLevels[column]) != p.Different {
+			answer := "agree"
 			if p.Different {
-				said = "differ"
+				answer = "differ"
 			}
-			x.add("labels: pair %d says that images %d and %d %s in factor %q; their levels are %d and %d", n, p.A, p.B, said, l.Factors[p.Factor].Name, levels[column], other[column])
+			x.add("labels: pair %d says that images %d and %d %s in factor %q; their levels are %d and %d", n, p.A, p.B, answer, l.Factors[p.Factor].Name, levels[column], otherLevels[column])
 		}
 	}
 }
@@ -239,10 +239,10 @@ func (x *splits) content(s *supervision.Split) []any {
 	content := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled, s.Actions, s.GroupActions}
 	if l := s.Known; l != nil {
 		var levels []int32
-		own := make([]int32, len(l.Factors))
+		known := make([]int32, len(l.Factors))
 		for _, i := range l.Images {
-			l.At(i, own)
-			levels = append(levels, own...)
+			l.At(i, known)
+			levels = append(levels, known...)
 		}
 		content = append(content, l.Factors, l.Images, l.Pairs, l.Share, l.Classes, levels)
 	}
@@ -250,23 +250,23 @@ func (x *splits) content(s *supervision.Split) []any {
 }
 
 func (x *splits) streams(s supervision.Kind) {
-	want, same := x.content(x.split), true
+	content, constant := x.content(x.split), true
 	for n := range uint64(4) {
-		again, err := s.Split(x.set, rng.New(seed+n, "supervision"))
-		x.must(err, "dataset %s: Split, once more", x.set.Name())
-		equal := reflect.DeepEqual(x.content(again), want)
+		repeated, err := s.Split(x.dataset, rng.New(seed+n, "supervision"))
+		x.must(err, "dataset %s: Split, once more", x.dataset.Name())
+		equal := reflect.DeepEqual(x.content(repeated), content)
 		if n == 0 && !equal {
-			x.fatal("two splits of dataset %s by the same stream differ; want everything random to come from the stream", x.set.Name())
+			x.fatal("two splits of dataset %s by the same stream differ; want everything random to come from the stream", x.dataset.Name())
 		}
-		same = same && equal
+		constant = constant && equal
 	}
-	if part := x.part(); same && part > 0 && part < x.set.Len() {
-		x.add("it chooses the same %d of the %d images of dataset %s for every stream; want a choice by the stream", part, x.set.Len(), x.set.Name())
+	if count := x.supervisedImages(); constant && count > 0 && count < x.dataset.Len() {
+		x.add("it chooses the same %d of the %d images of dataset %s for every stream; want a choice by the stream", count, x.dataset.Len(), x.dataset.Name())
 	}
 }
 
-// part counts the images with labels, similar pairs or groups.
-func (x *splits) part() int {
+// supervisedImages counts the images with labels, similar pairs or groups.
+func (x *splits) supervisedImages() int {
 	images := slices.Concat(x.split.Groups...)
 	if l := x.split.Known; l != nil {
 		images = append(images, l.Images...)
@@ -285,36 +285,36 @@ func asSet(list []int) map[int]bool {
 // sampler returns a sampler of batches of about n images.
 func (x *splits) sampler(n int) *supervision.Sampler {
 	b, err := supervision.NewSampler(x.split, n, rng.New(seed, "batch"))
-	x.must(err, "a sampler of dataset %s", x.set.Name())
+	x.must(err, "a sampler of dataset %s", x.dataset.Name())
 	return b
 }
 
 func (x *splits) startEpoch(b *supervision.Sampler) {
-	x.must(b.StartEpoch(), "a sampler of dataset %s", x.set.Name())
+	x.must(b.StartEpoch(), "a sampler of dataset %s", x.dataset.Name())
 }
 
 // resume compares the batches of a sampler with the batches of a sampler resumed in the middle of an epoch.
 func (x *splits) resume() {
 	const images, epochs = 64, 2
-	one, other := x.sampler(images), x.sampler(images)
+	sampler, resumed := x.sampler(images), x.sampler(images)
 	var states []supervision.State
 	var batches [][]byte
 	for range epochs {
-		x.startEpoch(one)
-		for b, ok := one.Next(); ok; b, ok = one.Next() {
-			batches, states = append(batches, fmt.Append(nil, b)), append(states, one.State())
+		x.startEpoch(sampler)
+		for b, ok := sampler.Next(); ok; b, ok = sampler.Next() {
+			batches, states = append(batches, fmt.Append(nil, b)), append(states, sampler.State())
 		}
 	}
 	middle := len(batches) / 3
-	x.must(other.Restore(states[middle]), "resuming a sampler of dataset %s", x.set.Name())
+	x.must(resumed.Restore(states[middle]), "resuming a sampler of dataset %s", x.dataset.Name())
 	for n := middle + 1; n < len(batches); n++ {
-		b, ok := other.Next()
+		b, ok := resumed.Next()
 		if !ok {
-			x.startEpoch(other)
-			b, _ = other.Next()
+			x.startEpoch(resumed)
+			b, _ = resumed.Next()
 		}
 		if !bytes.Equal(fmt.Append(nil, b), batches[n]) {
-			x.fatal("batch %d of dataset %s differs after a resume at batch %d", n, x.set.Name(), middle)
+			x.fatal("batch %d of dataset %s differs after a resume at batch %d", n, x.dataset.Name(), middle)
 		}
 	}
 }
@@ -327,8 +327,8 @@ func (x *splits) actions() {
 	}
 }
 
-// drawn checks the groups drawn in two epochs, and their moves if these are known.
-func (x *splits) drawn() {
+// drawnGroups checks the groups drawn in two epochs, and their moves if these are known.
+func (x *splits) drawnGroups() {
 	d := x.split.Drawn
 	if d == nil {
 		return
@@ -345,7 +345,7 @@ func (x *splits) drawn() {
 		}
 	}
 	if d.Count > 5 && epochs[0] == epochs[1] {
-		x.add("two epochs of dataset %s draw the same %d groups; want them drawn anew", x.set.Name(), d.Count)
+		x.add("two epochs of dataset %s draw the same %d groups; want them drawn anew", x.dataset.Name(), d.Count)
 	}
 }
 
@@ -357,6 +357,6 @@ func (x *splits) drawnBatch(b supervision.Batch) {
 	columns := x.split.K()
 	for row, i := range b.Indices {
 		m := row % b.Group
-		x.moves(row/b.Group, m, b.Indices[row-m], i, b.Transformations[row*columns:(row+1)*columns])
+		x.checkMoves(row/b.Group, m, b.Indices[row-m], i, b.Transformations[row*columns:(row+1)*columns])
 	}
 }

@@ -50,7 +50,7 @@ func deviceGraphs(t *testing.T, check func(t *testing.T, name string, tolerance 
 				list := arrays(drawExample("first"))
 				nodes := arrayNodes(gorgonia.NewGraph(), tensor.Float32, list)
 				total := must.Get(x.node(nodes))(t)
-				used := reached(total, nodes)
+				used := usedInputs(total, nodes)
 				var free gorgonia.Nodes
 				for _, a := range list {
 					if used[a.name] && !a.constant {
@@ -69,12 +69,12 @@ func deviceGraphs(t *testing.T, check func(t *testing.T, name string, tolerance 
 			if x.err() != nil {
 				t.Fatal(x.err())
 			}
-			for _, o := range x.first.Objectives() {
+			for _, o := range x.reference.Objectives() {
 				group := 1
 				if o.Labelled {
 					group = 2
 				}
-				var trained *trained
+				var trained *trainedObjective
 				if x.run(func() { trained = x.compile("objective "+o.Name, x.model(seed), o, 6, group) }); x.err() != nil {
 					t.Fatal(x.err())
 				}

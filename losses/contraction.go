@@ -137,11 +137,11 @@ func (l *ContractionLoss) factors(in *Input) ([]FactorDistance, error) {
 	if len(names) == 0 {
 		names = factor.Names(in.Labels.Factors)
 	}
-	chosen, known := make([]FactorDistance, len(names)), factor.Names(in.Labels.Factors)
+	chosen, available := make([]FactorDistance, len(names)), factor.Names(in.Labels.Factors)
 	for i, name := range names {
-		k := slices.Index(known, name)
+		k := slices.Index(available, name)
 		if k < 0 {
-			return nil, fmt.Errorf("factors: there is no factor %q%s", name, registry.Suggest(name, known))
+			return nil, fmt.Errorf("factors: there is no factor %q%s", name, registry.Suggest(name, available))
 		}
 		chosen[i] = FactorDistance{Factor: k, Kind: l.Distance.kindFor(in.Labels.Factors[k].Kind)}
 	}

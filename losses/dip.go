@@ -39,7 +39,7 @@ type DIPLoss struct {
 	OffDiagonal float64 `yaml:"off_diagonal" doc:"weight of squared off-diagonal covariances"`
 	Diagonal    float64 `yaml:"diagonal" doc:"weight of squared deviations of variances from 1"`
 
-	second bool // DIP-VAE-II
+	ofSamples bool // DIP-VAE-II: the covariance of the samples
 }
 
 // NewDIP1 returns the default settings of DIP-VAE-I.
@@ -47,7 +47,7 @@ func NewDIP1() *DIPLoss { return &DIPLoss{Weight: Constant(1), OffDiagonal: 10, 
 
 // NewDIP2 returns the default settings of DIP-VAE-II.
 func NewDIP2() *DIPLoss {
-	return &DIPLoss{Weight: Constant(1), OffDiagonal: 10, Diagonal: 10, second: true}
+	return &DIPLoss{Weight: Constant(1), OffDiagonal: 10, Diagonal: 10, ofSamples: true}
 }
 
 func (l *DIPLoss) Validate() error {
@@ -61,7 +61,7 @@ func (l *DIPLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are uncorrelated and have unit variance.
 func (*DIPLoss) Optimum(x *Example) bool {
-	uncorrelated(x.Codes, 6, 1)
+	fillUncorrelated(x.Codes, 6, 1)
 	fill(x.LogVariance, -100)
 	return true
 }
@@ -70,9 +70,9 @@ func (l *DIPLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Codes == nil:
 		return nil, missing("codes")
-	case l.second && in.LogVariance == nil:
+	case l.ofSamples && in.LogVariance == nil:
 		return nil, missing("log variances of Gaussian posteriors")
-	case l.second:
+	case l.ofSamples:
 		return DIPCode(in.Codes, in.LogVariance, l.OffDiagonal, l.Diagonal)
 	}
 	return DIP(in.Codes, l.OffDiagonal, l.Diagonal)

@@ -55,17 +55,17 @@ func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap
 // PermuteBlocks is [Permute] for consecutive blocks of columns with the given widths, which stay together.
 func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap func(i, j int))) {
 	copy(dst, codes)
-	columns, first := 0, 0
+	columns, start := 0, 0
 	for _, w := range widths {
 		columns += w
 	}
 	for _, w := range widths {
 		shuffle(len(codes)/columns, func(i, j int) {
-			for c := first; c < first+w; c++ {
+			for c := start; c < start+w; c++ {
 				dst[i*columns+c], dst[j*columns+c] = dst[j*columns+c], dst[i*columns+c]
 			}
 		})
-		first += w
+		start += w
 	}
 }
 

@@ -131,16 +131,16 @@ func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, err := columnsOf("samples of the codes", in.Sample)
+	codeColumns, err := columnsOf("samples of the codes", in.Sample)
 	if err != nil {
 		return nil, err
 	}
-	want, err := columnsOf("exact values", values)
+	valueColumns, err := columnsOf("exact values", values)
 	if err != nil {
 		return nil, err
 	}
-	if got != want {
-		return nil, fmt.Errorf("the codes have %d continuous dimensions, the data %d; want the hierarchy of the data set", got, want)
+	if codeColumns != valueColumns {
+		return nil, fmt.Errorf("the codes have %d continuous dimensions, the data %d; want the hierarchy of the data set", codeColumns, valueColumns)
 	}
 	sample, err := gorgonia.HadamardProd(in.Sample, known)
 	if err != nil {

@@ -92,9 +92,9 @@ func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	}
 	var parts gorgonia.Nodes
 	if l.Between == betweenFactors {
-		parts, err = l.withFactors(in, z, blocks)
+		parts, err = l.subCodesWithFactors(in, z, blocks)
 	} else {
-		parts, err = l.withCodes(z, blocks)
+		parts, err = l.betweenSubCodes(z, blocks)
 	}
 	switch {
 	case err != nil:
@@ -105,7 +105,7 @@ func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return total.Sum(parts...)
 }
 
-func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
+func (l *HSICLoss) betweenSubCodes(z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
 	var parts gorgonia.Nodes
 	for i, a := range blocks {
 		for _, b := range blocks[:i] {
@@ -119,8 +119,8 @@ func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []factor.Block) (gorgonia.
 	return parts, nil
 }
 
-// withFactors compares every sub-code with every other factor.
-func (l *HSICLoss) withFactors(in *Input, z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
+// subCodesWithFactors compares every sub-code with every other factor.
+func (l *HSICLoss) subCodesWithFactors(in *Input, z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
 	y, known, err := in.Labels.Values(UnitsRange)
 	if err != nil {
 		return nil, err

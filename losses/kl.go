@@ -116,9 +116,9 @@ func (l *KLLoss) Optimum(x *Example) bool {
 }
 
 func (*KLLoss) Variants() []Loss {
-	held, continuous := NewKL(), NewKL()
-	held.Capacity, continuous.Spaces = &Ramp{From: 0.5, To: 1, Steps: 10}, continuousSpaces
-	return []Loss{held, continuous}
+	capped, continuous := NewKL(), NewKL()
+	capped.Capacity, continuous.Spaces = &Ramp{From: 0.5, To: 1, Steps: 10}, continuousSpaces
+	return []Loss{capped, continuous}
 }
 
 func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
@@ -164,15 +164,15 @@ func (s *Spaces) UnmarshalText(text []byte) error {
 }
 
 // choose returns the posteriors of the selected spaces.
-func (s Spaces) choose(all []Posterior) ([]Posterior, error) {
-	if len(all) == 0 {
+func (s Spaces) choose(posteriors []Posterior) ([]Posterior, error) {
+	if len(posteriors) == 0 {
 		return nil, missing("posteriors of the codes")
 	}
 	if s == allSpaces || s == "" {
-		return all, nil
+		return posteriors, nil
 	}
 	var selected []Posterior
-	for _, p := range all {
+	for _, p := range posteriors {
 		if (optionsOf(p) > 0) == (s == categoricalSpaces) {
 			selected = append(selected, p)
 		}

@@ -73,15 +73,15 @@ func (l *LeftInverseLoss) Optimum(x *Example) bool {
 }
 
 func (*LeftInverseLoss) Variants() []Loss {
-	var all []Loss
+	var variants []Loss
 	for _, k := range []Inverse{LeastAbsolute, Minimax, MinimaxByFactor} {
 		l := NewLeftInverse()
 		l.Kind = k
-		all = append(all, l)
+		variants = append(variants, l)
 	}
 	ridge := NewLeftInverse()
 	ridge.Ridge = 0.1
-	return append(all, ridge)
+	return append(variants, ridge)
 }
 
 func (l *LeftInverseLoss) Add(in *Input) (*gorgonia.Node, error) {

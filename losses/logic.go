@@ -96,7 +96,7 @@ func (l *LogicLoss) Explain() string {
 
 // Variants implements [Varied]; the defaults have no sentence.
 func (*LogicLoss) Variants() []Loss {
-	var all []Loss
+	var variants []Loss
 	for _, text := range []string{
 		"forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)",
 		"forall[mean] v in y.size: 0.5 * (forall[mean] i, j: y.size(i) = v and y.size(j) = v -> z.size(i) =[euclidean] z.size(j))",
@@ -114,9 +114,9 @@ func (*LogicLoss) Variants() []Loss {
 			continue // tested by TestVariants
 		}
 		l.Sentence = &sentence
-		all = append(all, l)
+		variants = append(variants, l)
 	}
-	return all
+	return variants
 }
 
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
@@ -171,7 +171,7 @@ func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.In
 	if in.Codes == nil || in.LogVariance == nil || !in.Codes.Shape().Eq(in.LogVariance.Shape()) {
 		return nil, missing("Gaussian posteriors of all columns for more than 1 sample")
 	}
-	var all []*gorgonia.Node
+	var nodes []*gorgonia.Node
 	var weights []float64
 	for k := range l.Samples {
 		if k > 0 {
@@ -184,29 +184,29 @@ func (l *LogicLoss) meanOverSamples(in *Input, q *logic.Quantity, batch logic.In
 		if err != nil {
 			return nil, err
 		}
-		all, weights = append(all, n), append(weights, 1/float64(l.Samples))
+		nodes, weights = append(nodes, n), append(weights, 1/float64(l.Samples))
 	}
-	return graph.WeightedSum(weights, all...)
+	return graph.WeightedSum(weights, nodes...)
 }
 
 // schema returns the names that the sentence may use.
 func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 	s := logic.Schema{Codes: width, SubCodes: l.Codes}
-	var sharing []string
+	var names []string
 	if in.Transformations != nil {
 		for _, t := range in.Transformations.inputs() {
 			s.Turns = append(s.Turns, t.Turn)
 		}
-		sharing = factor.Names(in.Transformations.Factors)
+		names = factor.Names(in.Transformations.Factors)
 	}
 	if in.Labels != nil {
 		s.Factors, s.Levels = factor.Names(in.Labels.Factors), logic.LevelNames(in.Labels.Factors)
-		sharing = s.Factors
+		names = s.Factors
 	}
-	if k := len(sharing); k > 0 && len(l.Codes) == 0 && width%k == 0 {
+	if k := len(names); k > 0 && len(l.Codes) == 0 && width%k == 0 {
 		s.SubCodes = map[string][]int{}
 		for i, b := range check.Shares(width, k) {
-			s.SubCodes[sharing[i]] = b.Columns
+			s.SubCodes[names[i]] = b.Columns
 		}
 	}
 	return s
@@ -215,12 +215,14 @@ func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 // parts returns the operations for the parts of the sentence, for a program that trains.
 func (l *LogicLoss) parts(in *Input) logic.Named {
 	named, count := sentenceParts(), 0
-	named.Independence = func(by string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
+	named.Independence = func(
+		estimator string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs,
+	) (*gorgonia.Node, error) {
 		switch {
-		case by == "tc" && in.Population > 0:
+		case estimator == "tc" && in.Population > 0:
 			return BlockCorrelation(batch.Samples, batch.Codes, batch.LogVariances, blocks, TCWeighted, in.Population)
-		case by != "discriminator":
-			return plainIndependence(by, blocks, z, batch)
+		case estimator != "discriminator":
+			return plainIndependence(estimator, blocks, z, batch)
 		}
 		name := in.Name
 		if count++; count > 1 {
@@ -320,11 +322,12 @@ type turnInput struct {
 // inputs lists the transformations of groups under the names that sentences use: circular factors, factors of
 // rotations, and rotations without a factor (rotation0 and so on).
 func (m *Transformations) inputs() []turnInput {
-	var all []turnInput
+	var list []turnInput
 	r := 0
 	space := func(name string) {
 		index := r
-		all = append(all, turnInput{logic.Turn{Name: name, Space: true}, func() (*gorgonia.Node, error) { return m.Rotation(index) }})
+		node := func() (*gorgonia.Node, error) { return m.Rotation(index) }
+		list = append(list, turnInput{logic.Turn{Name: name, Space: true}, node})
 		r++
 	}
 	for k, f := range m.Factors {
@@ -332,13 +335,13 @@ func (m *Transformations) inputs() []turnInput {
 		case f.Rotations != nil && r < m.Rotations:
 			space(f.Name)
 		case f.Kind == factor.Circular:
-			all = append(all, turnInput{logic.Turn{Name: f.Name}, func() (*gorgonia.Node, error) { return m.Angles(k) }})
+			list = append(list, turnInput{logic.Turn{Name: f.Name}, func() (*gorgonia.Node, error) { return m.Angles(k) }})
 		}
 	}
 	for r < m.Rotations {
 		space(fmt.Sprintf("rotation%d", r))
 	}
-	return all
+	return list
 }
 
 // moves returns the transformations from a group's first row to each row, in the order of inputs.
@@ -355,8 +358,8 @@ func (m *Transformations) moves() (*gorgonia.Node, error) {
 }
 
 // plainIndependence returns a sentence's dependence without a trainer: [HSIC] or the total correlation of posteriors.
-func plainIndependence(by string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
-	switch by {
+func plainIndependence(estimator string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
+	switch estimator {
 	case "hsic":
 		return blocksHSIC(z, blocks)
 	case "tc":
@@ -367,13 +370,13 @@ func plainIndependence(by string, blocks [][]int, z *gorgonia.Node, batch logic.
 
 // blocksHSIC is the sum, over all blocks except the last, of [HSIC] of the block and all later blocks together.
 func blocksHSIC(z *gorgonia.Node, blocks [][]int) (*gorgonia.Node, error) {
-	var all gorgonia.Nodes
+	var terms gorgonia.Nodes
 	for k := range blocks[1:] {
 		n, err := HSIC(z, z, nil, Kernel{Columns: blocks[k]}, Kernel{Columns: slices.Concat(blocks[k+1:]...)})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, n)
+		terms = append(terms, n)
 	}
-	return total.Sum(all...)
+	return total.Sum(terms...)
 }

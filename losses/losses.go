@@ -58,10 +58,10 @@ type Choice struct {
 }
 
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Registry, (*registry.Choice[Loss])(c))
+	return config.DecodeChoice(n, Registry, c)
 }
 
-func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Loss](c)) }
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
@@ -134,19 +134,19 @@ func ComposeUnsupervised(o *Outputs, b Batch, t Trainer, all []Choice) (*Objecti
 	return compose(o, b, t, all, func(l Loss) bool { return !NeedsGroups(l) })
 }
 
-// compose adds the wanted losses, with their names in the full list.
-func compose(o *Outputs, b Batch, t Trainer, all []Choice, wanted func(Loss) bool) (*Objective, error) {
-	objective, seen := &Objective{}, map[string]int{}
-	for i, c := range all {
+// compose adds the included losses, with their names in the full list.
+func compose(o *Outputs, b Batch, t Trainer, choices []Choice, included func(Loss) bool) (*Objective, error) {
+	objective, counts := &Objective{}, map[string]int{}
+	for i, c := range choices {
 		if c.Value == nil {
 			return nil, fmt.Errorf("losses.%d: no loss is chosen; want a name, such as reconstruction", i)
 		}
-		seen[c.Name]++
+		counts[c.Name]++
 		name := c.Name
-		if n := seen[c.Name]; n > 1 {
+		if n := counts[c.Name]; n > 1 {
 			name = fmt.Sprintf("%s-%d", c.Name, n)
 		}
-		if !wanted(c.Value) {
+		if !included(c.Value) {
 			continue
 		}
 		p, err := newPart(&Input{*o, b, t, name}, c.Value)
@@ -271,9 +271,9 @@ type Varied interface {
 	Variants() []Loss
 }
 
-// uncorrelated sets the columns of codes [16, columns] to scaled Walsh functions, which are uncorrelated and have mean
-// 0 and variance scale^2.
-func uncorrelated(codes []float64, columns int, scale float64) {
+// fillUncorrelated sets the columns of codes [16, columns] to scaled Walsh functions, which are uncorrelated and have
+// mean 0 and variance scale^2.
+func fillUncorrelated(codes []float64, columns int, scale float64) {
 	for i := range codes {
 		row, pattern, sign := i/columns, i%columns+1, scale
 		for bits := row & pattern; bits != 0; bits &= bits - 1 {

@@ -103,12 +103,12 @@ func (l *LSBDLoss) Optimum(x *Example) bool {
 }
 
 func (*LSBDLoss) Variants() []Loss {
-	public, turning, planes, spheres := NewLSBD(), NewLSBD(), NewLSBD(), NewLSBD()
-	turning.Identity = false
+	public, rotating, planes, spheres := NewLSBD(), NewLSBD(), NewLSBD(), NewLSBD()
+	rotating.Identity = false
 	public.Variant = "public-code"
 	planes.Planes = factor.SubCodes{"angle": {4, 1}}
 	spheres.Spheres, spheres.Project = []SphereBlock{{Columns: []int{0, 1, 2}}, {Columns: []int{5, 3, 4}, Factor: "angle", Axis: [3]float64{0, 1, 2}}}, false
-	return []Loss{public, turning, planes, spheres}
+	return []Loss{public, rotating, planes, spheres}
 }
 
 func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
@@ -325,15 +325,15 @@ type movedBlock struct {
 }
 
 // find returns the factor with the given name, or an error if it lacks the property.
-func (m *Transformations) find(name, property string, has func(factor.Factor) bool) (int, error) {
+func (m *Transformations) find(name, property string, suits func(factor.Factor) bool) (int, error) {
 	var names []string
 	for k, f := range m.Factors {
 		switch {
-		case f.Name == name && has(f):
+		case f.Name == name && suits(f):
 			return k, nil
 		case f.Name == name:
 			return 0, fmt.Errorf("factor %q is %v, and has no angle; want a factor that is %s", name, f.Kind, property)
-		case has(f):
+		case suits(f):
 			names = append(names, f.Name)
 		}
 	}

@@ -202,12 +202,12 @@ func TestDIPLoss(t *testing.T) {
 	for _, l := range []*DIPLoss{NewDIP1(), NewDIP2()} {
 		gradcheck.Check(t, gradcheck.Case{
 			Name:   "dip",
-			Inputs: []gradcheck.Input{{Shape: []int{4, 2}, Values: []float64{0, 1, 2, 3, 4, 6}}, {Shape: []int{4, 2}, Values: []float64{0}, Constant: !l.second}},
+			Inputs: []gradcheck.Input{{Shape: []int{4, 2}, Values: []float64{0, 1, 2, 3, 4, 6}}, {Shape: []int{4, 2}, Values: []float64{0}, Constant: !l.ofSamples}},
 			Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 				return l.Add(&Input{Outputs: Outputs{Codes: in[0], LogVariance: in[1]}})
 			},
 			Want: func([][]float64) []float64 { // columns 0 2 4 0 and 1 3 6 1: variances 2.75 and 4.1875, covariance 3.375
-				if l.second {
+				if l.ofSamples {
 					return []float64{10*2*3.375*3.375 + 10*(2.75*2.75+4.1875*4.1875)}
 				}
 				return []float64{10*2*3.375*3.375 + 100*(1.75*1.75+3.1875*3.1875)}

@@ -101,13 +101,13 @@ func (l *TCLoss) Validate() error {
 func (l *TCLoss) Weighting() Weight { return l.Weight }
 
 func (*TCLoss) Variants() []Loss {
-	var all []Loss
+	var variants []Loss
 	for _, e := range []Estimator{"weighted", "stratified", Adversarial} {
 		l := NewTC()
 		l.Estimator = e
-		all = append(all, l)
+		variants = append(variants, l)
 	}
-	return all
+	return variants
 }
 
 func (l *TCLoss) Add(in *Input) (*gorgonia.Node, error) { return l.add(in, nil) }
@@ -163,10 +163,10 @@ func NewConditionalTC() *ConditionalTCLoss {
 }
 
 func (*ConditionalTCLoss) Variants() []Loss {
-	closed, known := NewConditionalTC(), NewConditionalTC()
-	closed.Estimator, known.Estimator = "stratified", "minibatch"
-	known.Active = []ActiveCodes{{Columns: []int{0, 1}, Factor: "shape", Levels: []int{1, 2}}}
-	return []Loss{closed, known}
+	closed, byLevels := NewConditionalTC(), NewConditionalTC()
+	closed.Estimator, byLevels.Estimator = "stratified", "minibatch"
+	byLevels.Active = []ActiveCodes{{Columns: []int{0, 1}, Factor: "shape", Levels: []int{1, 2}}}
+	return []Loss{closed, byLevels}
 }
 
 func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {

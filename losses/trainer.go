@@ -40,8 +40,8 @@ func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Nod
 }
 
 // needsTrainer returns the error of a request if there is no trainer.
-func needsTrainer(what string) error {
-	return fmt.Errorf("it needs %s, which a trainer gives; want a losses.Trainer, such as losses.Requests with Graph and Discriminators", what)
+func needsTrainer(request string) error {
+	return fmt.Errorf("it needs %s, which a trainer gives; want a losses.Trainer, such as losses.Requests with Graph and Discriminators", request)
 }
 
 // Distribution names a distribution of random numbers.

@@ -73,7 +73,7 @@ func (l *CrossCorrelationLoss) Weighting() Weight { return l.Weight }
 // Optimum implements [Optimal]: the two views are equal, and their columns are uncorrelated.
 func (*CrossCorrelationLoss) Optimum(x *Example) bool {
 	half := len(x.Projections) / 2
-	uncorrelated(x.Projections[:half], 6, 1e4) // large, so the 1e-5 added to variances is negligible
+	fillUncorrelated(x.Projections[:half], 6, 1e4) // large, so the 1e-5 added to variances is negligible
 	copy(x.Projections[half:], x.Projections[:half])
 	return true
 }

@@ -207,12 +207,12 @@ func (*WeightDecayLoss) Add(in *Input) (*gorgonia.Node, error) {
 }
 
 // parseName parses a setting with a fixed list of names.
-func parseName[T ~string](to *T, what string, text []byte, known ...T) error {
-	if !slices.Contains(known, T(text)) {
-		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(known), "[]"), " ", ", ")
-		return fmt.Errorf("unknown %s %q; known: %s", what, text, list)
+func parseName[T ~string](dst *T, kind string, text []byte, names ...T) error {
+	if !slices.Contains(names, T(text)) {
+		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(names), "[]"), " ", ", ")
+		return fmt.Errorf("unknown %s %q; known: %s", kind, text, list)
 	}
-	*to = T(text)
+	*dst = T(text)
 	return nil
 }
 

@@ -189,7 +189,7 @@ func Like(dialect, name string) (Choice, error) {
 // decodeLike reads a choice that starts from a dialect's options: {mig: {like: disent, bins: 10}}.
 func (c *Choice) decodeLike(n *config.Node, name string, like *config.Node) error {
 	if _, err := Registry.Lookup(name); err != nil { // returns the error for an unknown name
-		return config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c))
+		return config.DecodeChoice(n, Registry, c)
 	}
 	if _, err := Like(like.Text(), name); err != nil {
 		return like.Errorf("%w", err)
@@ -199,7 +199,7 @@ func (c *Choice) decodeLike(n *config.Node, name string, like *config.Node) erro
 		return choice.Value
 	}}
 	withDialect := &registry.Registry[Metric]{Kind: Registry.Kind, Entries: []registry.Entry[Metric]{entry}}
-	return config.DecodeChoice(n.Without(name, likeKey), withDialect, (*registry.Choice[Metric])(c))
+	return config.DecodeChoice(n.Without(name, likeKey), withDialect, c)
 }
 
 // likeOf returns the metric of a choice in a config and the dialect that its options name, or nil.

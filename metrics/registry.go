@@ -200,7 +200,7 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 	if like != nil {
 		return c.decodeLike(n, name, like)
 	}
-	if err := config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c)); err != nil {
+	if err := config.DecodeChoice(n, Registry, c); err != nil {
 		return err
 	}
 	if m, ok := c.Value.(splits); ok && name != "" && drawsRows(n.Get(name)) {
@@ -209,7 +209,7 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Metric](c)) }
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 func (Choice) ConfigForms() []any {
 	c := config.ChoicesOf(Registry)

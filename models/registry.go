@@ -67,10 +67,10 @@ type Choice struct {
 }
 
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Registry, (*registry.Choice[Settings])(c))
+	return config.DecodeChoice(n, Registry, c)
 }
 
-func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Settings](c)) }
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 

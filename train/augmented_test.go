@@ -69,7 +69,7 @@ func TestViewsNormalise(t *testing.T) {
 	e, err := NewExperiment(loadViews(t, "views.pipeline=[flip, {normalise: {mean: [0.25], deviation: [0.5]}}]"))
 	must.OK(t, err)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
-	list := all(e.Data)
+	list := allImages(e.Data)
 	must.Get(e.Coder.Encode(t.Context(), e.Data, list[:5]))(t)
 	image := make([]float32, 16*16)
 	e.Data.Image(4, image)

@@ -33,11 +33,11 @@ func (s *session) saveHook(every float64) engine.Hook {
 	return engine.Hook{Name: "checkpoint", Priority: savePriority, NoParams: true,
 		OnStep:  func(_ context.Context, l *engine.Loop, _ *engine.StepReport) error { return due(l) },
 		OnEpoch: func(_ context.Context, l *engine.Loop, _ *engine.EpochReport) error { return due(l) },
-		OnEnd: func(_ context.Context, l *engine.Loop, why error) error {
+		OnEnd: func(_ context.Context, l *engine.Loop, reason error) error {
 			switch {
-			case why == nil:
+			case reason == nil:
 				return s.save(true)
-			case errors.Is(why, ErrStopped):
+			case errors.Is(reason, ErrStopped):
 				if err := s.save(false); err != nil {
 					return err
 				}
@@ -60,11 +60,18 @@ func (s *session) save(done bool) error {
 	if err := s.logs.Sync(); err != nil {
 		return err
 	}
-	if err := s.store.WriteLast(rundir.CheckpointFile, s.experiment.Config.Train.Keep.Last, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+	err = writeCheckpoint(s.store, s.experiment.Config.Train.Keep.Last, f, text)
+	s.saved = time.Now()
+	return err
+}
+
+// writeCheckpoint writes a checkpoint and its state, and keeps the last checkpoints.
+func writeCheckpoint(store *rundir.Run, last int, f *safetensors.File, state []byte) error {
+	tensors := func(w io.Writer) error { return safetensors.Write(w, f) }
+	if err := store.WriteLast(rundir.CheckpointFile, last, tensors); err != nil {
 		return err
 	}
-	s.saved = time.Now()
-	return s.store.Write(rundir.StateFile, rundir.Bytes(append(text, '\n')))
+	return store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n')))
 }
 
 // checkpoint collects everything that the run needs to continue.
@@ -169,18 +176,18 @@ func (s *session) continueHistory(state *checkpoint.State, began Config) error {
 		trained := int(math.Ceil(float64(l.Step()) / float64(steps)))
 		return s.experiment.Config.mistake("train.epochs", tooFewEpochs(epochs, trained))
 	}
-	s.from, s.history = l.Step(), state.History
+	s.startStep, s.history = l.Step(), state.History
 	if s.history == nil {
 		s.history = s.legacyHistory(state, began)
 	}
 	if err := s.history.Check(l.Step()); err != nil {
 		return fmt.Errorf("%s: the checkpoint's %w", s.store.Dir(), err)
 	}
-	other := s.otherTraining(began)
-	if n := len(s.history); other != "" && s.history[n-1].Other == "" {
-		s.history[n-1].Other = other
+	difference := s.otherTraining(began)
+	if n := len(s.history); difference != "" && s.history[n-1].Other == "" {
+		s.history[n-1].Other = difference
 		s.console.Note("history", fmt.Sprintf("up to step %d %s: the run no longer matches its config, "+
-			"so sweeps and tables do not count it; train the config in another folder", l.Step(), other), "step", l.Step())
+			"so sweeps and tables do not count it; train the config in another folder", l.Step(), difference), "step", l.Step())
 	}
 	return nil
 }
@@ -197,18 +204,18 @@ func (s *session) legacyHistory(state *checkpoint.State, began Config) rundir.Hi
 
 // otherTraining says how this session's config would have changed the training so far, or returns "".
 func (s *session) otherTraining(began Config) string {
-	now := &s.experiment.Config
+	current := &s.experiment.Config
 	if s.loop.Step() == 0 {
 		return ""
 	}
-	if other := s.loop.ByLength(began.Train.Epochs); other != "" {
-		return other
+	if difference := s.loop.ByLength(began.Train.Epochs); difference != "" {
+		return difference
 	}
-	if watchesDiffer(began, *now) {
+	if watchesDiffer(began, *current) {
 		return watchedChanged
 	}
-	if was, is := began.Train.Device.String(), now.Train.Device.String(); was != is {
-		return fmt.Sprintf("train.device was %s, and is %s now", was, is)
+	if oldDevice, newDevice := began.Train.Device.String(), current.Train.Device.String(); oldDevice != newDevice {
+		return fmt.Sprintf("train.device was %s, and is %s now", oldDevice, newDevice)
 	}
 	return ""
 }
@@ -217,9 +224,9 @@ func (s *session) otherTraining(began Config) string {
 const watchedChanged = "train.stop, train.keep.best or the metrics that they watch were others"
 
 // watchesDiffer reports whether two configs stop training or keep checkpoints by different results.
-func watchesDiffer(began, now Config) bool {
+func watchesDiffer(began, current Config) bool {
 	before, errBefore := began.watches()
-	after, errAfter := now.watches()
+	after, errAfter := current.watches()
 	return errBefore == nil && errAfter == nil && after != "" && before != after
 }
 
@@ -250,8 +257,8 @@ func (c *Config) watches() (string, error) {
 
 // attribute records which configs, versions and kernels trained the model.
 func (s *session) attribute(r *rundir.Record) {
-	all := append(slices.Clone(s.history), s.segment()) // the last one did the measuring, even if it took no step
-	r.History, r.Version, r.Machine.Kernels = s.trainedBy(), all.Versions(), s.kernels
+	history := append(slices.Clone(s.history), s.segment()) // the last one did the measuring, even if it took no step
+	r.History, r.Version, r.Machine.Kernels = s.trainedBy(), history.Versions(), s.kernels
 	r.Generation = r.History.Generation()
 }
 
@@ -266,7 +273,7 @@ func (s *session) trainedBy() rundir.History { return s.history.Add(s.segment())
 
 // segment returns this session's part of the training.
 func (s *session) segment() rundir.Segment {
-	part := rundir.Segment{From: s.from, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
+	part := rundir.Segment{From: s.startStep, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
 	part.Config, _ = s.experiment.Config.Hash() // the config was encoded when the session began
 	part.Kernels, _ = s.instructions()          // as openSession has asked
 	if s.files != nil {

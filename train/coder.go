@@ -70,12 +70,12 @@ func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, w
 		return nil, fmt.Errorf("encode: %w", err)
 	}
 	codes, batch := make([]float32, 0, len(indices)*c.width), c.encoder.Images
-	for from := 0; from < len(indices); from += batch {
+	for start := 0; start < len(indices); start += batch {
 		if ctx.Err() != nil {
 			return nil, ErrStopped
 		}
-		watch(from)
-		part := indices[from:min(from+batch, len(indices))]
+		watch(start)
+		part := indices[start:min(start+batch, len(indices))]
 		var err error
 		codes, err = c.encoder.Run(codes, len(part)*c.width, func(in []float32) {
 			datasets.Fill(d, part, in)
@@ -119,10 +119,10 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	size := c.data.Height * c.data.Width * c.data.Channels
 	n := len(codes) / c.width
 	images := make([]float32, 0, n*size)
-	for from := 0; from < n; from += c.decoder.Images {
-		count := min(c.decoder.Images, n-from)
+	for start := 0; start < n; start += c.decoder.Images {
+		count := min(c.decoder.Images, n-start)
 		var err error
-		images, err = c.decoder.Run(images, count*size, func(in []float32) { copy(in, codes[from*c.width:]) })
+		images, err = c.decoder.Run(images, count*size, func(in []float32) { copy(in, codes[start*c.width:]) })
 		if err != nil {
 			return nil, fmt.Errorf("decode: %w", err)
 		}
@@ -133,4 +133,4 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	return images, nil
 }
 
-func all(d datasets.Dataset) []int { return numeric.UpTo(d.Len()) }
+func allImages(d datasets.Dataset) []int { return numeric.UpTo(d.Len()) }

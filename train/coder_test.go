@@ -27,7 +27,7 @@ func TestCoderIsShared(t *testing.T) {
 		return codes, decoded
 	}
 	const each = 150
-	images := all(e.Data)[:256]
+	images := allImages(e.Data)[:256]
 	codes, decoded := compute(images)
 	var group sync.WaitGroup
 	for g := range 6 {

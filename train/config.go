@@ -355,8 +355,8 @@ func (c Config) sameTraining(other Config) error {
 	for _, d := range list {
 		keys = append(keys, d.String())
 	}
-	const want = "want the values it began with, or a new run in another folder, from this model by init={run: DIR}"
-	return fmt.Errorf("a run is resumed with the config it was started with: %s; %s", strings.Join(keys, "; "), want)
+	const remedy = "want the values it began with, or a new run in another folder, from this model by init={run: DIR}"
+	return fmt.Errorf("a run is resumed with the config it was started with: %s; %s", strings.Join(keys, "; "), remedy)
 }
 
 // Hash identifies the computation of a run. Configs have the same hash if they differ only in name, threads,

@@ -96,11 +96,11 @@ func (c *Config) Inputs(ctx context.Context, h *datasets.Hasher) ([]datasets.Inp
 
 // ChangedInputs names the files of a config's run that have changed since the run read them, or that cannot be read.
 func (c *Config) ChangedInputs(ctx context.Context, began []datasets.Input, h *datasets.Hasher) []string {
-	now, err := c.Inputs(ctx, h)
+	inputs, err := c.Inputs(ctx, h)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return datasets.ChangedInputs(began, now)
+	return datasets.ChangedInputs(began, inputs)
 }
 
 // reader is a file-reading part of a config.
@@ -169,11 +169,11 @@ func dataWarning(dir string, e *Experiment) (string, error) {
 	if began == nil || err != nil {
 		return "", err
 	}
-	now, err := e.Config.filesOf(context.Background(), e.Data)
+	current, err := e.Config.filesOf(context.Background(), e.Data)
 	if err != nil {
 		return "", err
 	}
-	if changed := now.Changed(began); changed != "" {
+	if changed := current.Changed(began); changed != "" {
 		return "warning: " + changed, nil
 	}
 	return "", nil
@@ -194,10 +194,10 @@ func (e *Experiment) holdOut() error {
 		return fmt.Errorf("%v of %d images holds out no image for metrics; want a larger fraction, or 0", c.Train.HoldOut, n)
 	}
 	if v := c.Train.Validation; v != nil && v.Fraction > 0 {
-		rest := e.TrainingImages()
-		e.validated = figures.Gather(rest, datasets.HoldOut(len(rest), v.Fraction, c.Seed))
+		images := e.TrainingImages()
+		e.validated = figures.Gather(images, datasets.HoldOut(len(images), v.Fraction, c.Seed))
 		if len(e.validated) == 0 {
-			return fmt.Errorf("%v of %d images leaves no image for validation; want a larger fraction", v.Fraction, len(rest))
+			return fmt.Errorf("%v of %d images leaves no image for validation; want a larger fraction", v.Fraction, len(images))
 		}
 	}
 	if e.HeldOut == nil && e.validated == nil {
@@ -206,23 +206,23 @@ func (e *Experiment) holdOut() error {
 	if e.Split.GroupCount() > 0 {
 		return errors.New("the supervision has groups of images, which may contain validation images; want 0, or a supervision without groups")
 	}
-	held := e.heldOutMask()
-	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
+	mask := e.heldOutMask()
+	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return mask[i] })
 	if len(e.Split.Unlabelled) == 0 {
 		return fmt.Errorf("%d of %d images are held out, and no image is left to train on; want a smaller fraction", len(e.HeldOut)+len(e.validated), n)
 	}
-	if known := e.Split.Known; known != nil && !known.Without(held) {
+	if known := e.Split.Known; known != nil && !known.Without(mask) {
 		return errors.New("the images left to train on have no label, or no pair; want a smaller fraction, or more labels")
 	}
 	return nil
 }
 
 func (e *Experiment) heldOutMask() []bool {
-	held := make([]bool, e.Data.Len())
+	mask := make([]bool, e.Data.Len())
 	for _, i := range slices.Concat(e.HeldOut, e.validated) {
-		held[i] = true
+		mask[i] = true
 	}
-	return held
+	return mask
 }
 
 // TrainingImages lists the images for training in ascending order, without held-out images.
@@ -245,19 +245,19 @@ func (e *Experiment) On(c catalog.Choice, d datasets.Dataset) (*Experiment, erro
 	other := *e
 	other.Config.Dataset, other.Config.Metrics.Sample = c, 0
 	other.Data, other.HeldOut, other.validated, other.images, other.explored, other.Learned, other.others = d, nil, nil, nil, nil, nil, nil
-	other.Split = &supervision.Split{Unlabelled: all(d), Rotations: e.Split.Rotations, Actions: e.Split.Actions}
+	other.Split = &supervision.Split{Unlabelled: allImages(d), Rotations: e.Split.Rotations, Actions: e.Split.Actions}
 	return &other, nil
 }
 
 // suits returns an error for a data set with images that the model cannot encode.
 func (c *Coder) suits(d datasets.Dataset) error {
 	h, w, channels := d.ImageShape()
-	want := c.data
+	trained := c.data
 	switch {
-	case h != want.Height || w != want.Width || channels != want.Channels:
-		return fmt.Errorf("%s has images of %s; want %s, the images of the model", d.Name(), shapeText(h, w, channels), shapeText(want.Height, want.Width, want.Channels))
-	case datasets.RealValued(d) != want.Real:
-		return fmt.Errorf("%s has %s; want %s, as the model was trained", d.Name(), pixelText(!want.Real), pixelText(want.Real))
+	case h != trained.Height || w != trained.Width || channels != trained.Channels:
+		return fmt.Errorf("%s has images of %s; want %s, the images of the model", d.Name(), shapeText(h, w, channels), shapeText(trained.Height, trained.Width, trained.Channels))
+	case datasets.RealValued(d) != trained.Real:
+		return fmt.Errorf("%s has %s; want %s, as the model was trained", d.Name(), pixelText(!trained.Real), pixelText(trained.Real))
 	}
 	return nil
 }

@@ -97,16 +97,16 @@ func (e *Encoder) Decode(codes []float32, n int) ([]float32, error) {
 }
 
 // checkBatch returns an error for an array without n rows of the given size, or with a NaN or infinite number.
-func checkBatch(what string, values []float32, n, size int, shape string) error {
+func checkBatch(noun string, values []float32, n, size int, shape string) error {
 	switch {
 	case n < 0 || n > math.MaxInt/size:
-		return fmt.Errorf("%d %s for n = %d; want n x %s, n at least 0", len(values), what, n, shape)
+		return fmt.Errorf("%d %s for n = %d; want n x %s, n at least 0", len(values), noun, n, shape)
 	case len(values) != n*size:
-		return fmt.Errorf("%d %s for n = %d; want n x %s = %d", len(values), what, n, shape, n*size)
+		return fmt.Errorf("%d %s for n = %d; want n x %s = %d", len(values), noun, n, shape, n*size)
 	}
 	for i, v := range values {
 		if v-v != 0 { // NaN or infinite
-			return fmt.Errorf("%s: element %d of row %d is %v; want finite numbers", what, i%size, i/size, v)
+			return fmt.Errorf("%s: element %d of row %d is %v; want finite numbers", noun, i%size, i/size, v)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func openServed(t testing.TB, c Config) (e *Encoder, pixels, codes []float32, n 
 	h, w, k := e.ImageShape()
 	n = d.Len()
 	pixels = make([]float32, n*h*w*k)
-	datasets.Fill(d, all(d), pixels)
+	datasets.Fill(d, allImages(d), pixels)
 	if len(f.Data) != n*e.Width() {
 		t.Fatalf("%d codes of %d images", len(f.Data), n)
 	}

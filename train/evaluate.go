@@ -96,13 +96,13 @@ func stopped(ctx context.Context, err error) error {
 // Input returns the input of the final metrics, given codes for the whole data set: all rows, or the held-out rows.
 func (e *Experiment) Input(codes matrix.Matrix) *metrics.Input {
 	if e.HeldOut == nil {
-		return e.InputOf(codes, all(e.Data))
+		return e.InputOf(codes, allImages(e.Data))
 	}
-	held := matrix.Matrix{Rows: len(e.HeldOut), Cols: codes.Cols}
+	heldOut := matrix.Matrix{Rows: len(e.HeldOut), Cols: codes.Cols}
 	if codes.Data != nil {
-		held.Data = codes.Take(e.HeldOut)
+		heldOut.Data = codes.Take(e.HeldOut)
 	}
-	return e.InputOf(held, e.HeldOut)
+	return e.InputOf(heldOut, e.HeldOut)
 }
 
 // InputOf returns the input of metrics for codes of some images.
@@ -207,7 +207,7 @@ func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 	sample.Split.Groups, sample.Split.Drawn, sample.Split.GroupActions = nil, nil, nil
 	sample.Split.Unlabelled, sample.Split.Known = nil, nil
 	for row, i := range images {
-		if _, held := slices.BinarySearch(e.HeldOut, i); held {
+		if _, isHeldOut := slices.BinarySearch(e.HeldOut, i); isHeldOut {
 			sample.HeldOut = append(sample.HeldOut, row)
 		} else {
 			sample.Split.Unlabelled = append(sample.Split.Unlabelled, row)
@@ -218,7 +218,7 @@ func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 
 // Codes encodes the whole data set, in row-major order.
 func (e *Experiment) Codes(ctx context.Context) (matrix.Matrix, error) {
-	codes, err := e.Encode(ctx, all(e.Data))
+	codes, err := e.Encode(ctx, allImages(e.Data))
 	return metrics.NewMatrix(e.Data.Len(), e.Coder.Width(), codes), err
 }
 
@@ -286,11 +286,11 @@ func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error)
 	if e.HeldOut != nil {
 		images := sampled(e.HeldOut, fitImages, e.Config.Seed, "fit")
 		e.Progress.Begin("decoding", len(images))
-		held, err := measured.Pixels(ctx, images)
+		heldOut, err := measured.Pixels(ctx, images)
 		if err != nil {
 			return nil, err
 		}
-		f.HeldOut = &held.Error
+		f.HeldOut = &heldOut.Error
 	}
 	f.Assignment = e.assignmentError(codes, trained)
 	f.decide()
@@ -316,7 +316,7 @@ func (f *Fit) decide() {
 func (e *Experiment) trainingSample() []int {
 	list := append(slices.Concat(e.Split.Groups...), e.Split.Unlabelled...)
 	if len(list) == 0 && e.Split.Drawn != nil { // every epoch draws its groups from all images
-		list = all(e.Data)
+		list = allImages(e.Data)
 	}
 	return sampled(list, fitImages, e.Config.Seed, "fit")
 }

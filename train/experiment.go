@@ -235,7 +235,7 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 		if d, err = e.labelledAlike(d); err != nil {
 			return nil, e.Config.mistake("train.validation.dataset", err)
 		}
-		images = all(d)
+		images = allImages(d)
 	}
 	split, err := e.Config.Supervision.Split(d, e.Config.Seed) // training has dropped held-out labels
 	if err != nil {
@@ -252,11 +252,11 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 			return nil, e.Config.mistake("train.validation.fraction", err)
 		}
 	}
-	made, err := l.NewValidation(d, &supervision.Split{Unlabelled: images, Known: known}, e.Config.Seed)
+	validation, err := l.NewValidation(d, &supervision.Split{Unlabelled: images, Known: known}, e.Config.Seed)
 	if err != nil {
 		return nil, e.Config.mistake("train.validation", err)
 	}
-	return made, nil
+	return validation, nil
 }
 
 // labelledAlike returns a data set for validation whose labels have the numbers of the training labels.
@@ -288,9 +288,9 @@ func (e *Experiment) losses(l *engine.Loop) []engine.ObjectiveLoss {
 // validationHook adds the validation losses to the losses of an epoch, before logging and early stopping.
 func validationHook(v *engine.Validation, every int) engine.Hook {
 	return engine.Hook{Name: "validation", Priority: validationPriority, OnEpoch: engine.EveryEpochs(every, func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
-		found, err := v.Measure(ctx)
+		loss, err := v.Measure(ctx)
 		if err == nil {
-			r.Losses = append(r.Losses, found)
+			r.Losses = append(r.Losses, loss)
 		}
 		return err
 	})}

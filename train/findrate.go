@@ -171,10 +171,10 @@ func (x *rateRun) step(_ context.Context, l *engine.Loop, s *engine.StepReport) 
 
 // suggest chooses the steepest decrease before the lowest point, of the objective with the most points; 0: no decrease.
 func (x *rateRun) suggest() {
-	most := 0
+	maxCount := 0
 	for _, p := range x.Points { // in order, so ties have a defined winner
-		if n := x.curves[p.Objective].count; n > most {
-			most, x.Objective = n, p.Objective
+		if n := x.curves[p.Objective].count; n > maxCount {
+			maxCount, x.Objective = n, p.Objective
 		}
 	}
 	x.Lowest = x.curves[x.Objective].lowest

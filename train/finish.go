@@ -32,11 +32,11 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err := s.logs.Events.Flush(); err != nil || !s.experiment.Config.Train.Figures {
 		return err
 	}
-	drawn, err := s.draw(codes, r.Metrics)
+	pictures, err := s.draw(codes, r.Metrics)
 	if err != nil {
 		return err
 	}
-	return s.writeReport(ctx, codes, r, drawn)
+	return s.writeReport(ctx, codes, r, pictures)
 }
 
 // logEnding reports collapsed codes, and the best epoch.
@@ -86,18 +86,18 @@ func (s *session) measure(ctx context.Context, codes matrix.Matrix, r *Result) (
 // encode computes and stores the codes of the kept images, and measures their fit. After that the session uses these
 // images. If no images are kept, the codes are empty, and files of an earlier end of the run are removed.
 func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, err error) {
-	all, e := s.experiment.Data.Len(), s.experiment.encoded()
+	total, e := s.experiment.Data.Len(), s.experiment.encoded()
 	if e == nil {
 		return codes, s.removeFiles(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
 	}
 	s.experiment = e
-	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
+	if n := e.Data.Len(); n < total && len(e.Config.Metrics.Final) == 0 {
 		s.console.Info("codes", fmt.Sprintf("the run keeps codes of %d of the %d images: no metric needs more, "+
-			"and metrics.encode sets the number", n, all), "images", n)
+			"and metrics.encode sets the number", n, total), "images", n)
 	}
-	if n, m := e.Data.Len(), &e.Config.Metrics; n < all && len(m.Final) > 0 && m.Sample == 0 {
+	if n, m := e.Data.Len(), &e.Config.Metrics; n < total && len(m.Final) > 0 && m.Sample == 0 {
 		s.console.Info("codes", fmt.Sprintf("%d of the %d images are measured, with %d code columns; "+
-			"metrics.sample sets the number, and metrics.encode=true takes all", n, all, e.Coder.Width()), "images", n)
+			"metrics.sample sets the number, and metrics.encode=true takes all", n, total, e.Coder.Width()), "images", n)
 	}
 	if codes, err = e.Codes(ctx); err != nil {
 		return codes, err
@@ -164,7 +164,7 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 	return e.measureAll(ctx, e.Final(), AverageSuffix)
 }
 
-func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err error) {
+func (s *session) measureOthers(ctx context.Context) (list []metrics.Result, err error) {
 	for i, e := range s.experiment.others {
 		m := s.experiment.Config.Metrics.On[i]
 		e.Progress = s.experiment.Progress
@@ -172,9 +172,9 @@ func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err 
 		if err != nil {
 			return nil, fmt.Errorf("on %s: %w", m.Dataset.Name, err)
 		}
-		all = append(all, results...)
+		list = append(list, results...)
 	}
-	return all, nil
+	return list, nil
 }
 
 // measureAll encodes and measures the data set of the experiment. The names of the results end in the suffix.

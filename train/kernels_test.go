@@ -111,7 +111,7 @@ func writeKernelResult(t *testing.T, file string) {
 		must.OK(t, err)
 		loop := must.Get(e.Loop())(t)
 		codes := func() []float64 {
-			c := must.Get(e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:images]))(t)
+			c := must.Get(e.Coder.Encode(t.Context(), e.Data, allImages(e.Data)[:images]))(t)
 			return numeric.Convert[float64](c)
 		}
 		arrays := map[string][]float64{"first codes": codes()}

@@ -378,12 +378,12 @@ func (c *Config) inheritAll(n *config.Node) (err error) {
 		final, during, others = final.Get("final"), final.Get("during"), itemsOf(final.Get("on"))
 	}
 	for i := range min(len(c.Metrics.On), len(others)) {
-		own := others[i].Get("metrics")
-		if len(itemsOf(own)) == 0 { // the final metrics
-			own = final
+		list := others[i].Get("metrics")
+		if len(itemsOf(list)) == 0 { // the final metrics
+			list = final
 		}
 		m := &c.Metrics.On[i].Metrics
-		if *m, err = c.Inherit(*m, explicitIn(own)); err != nil {
+		if *m, err = c.Inherit(*m, explicitIn(list)); err != nil {
 			return err
 		}
 	}
@@ -429,7 +429,7 @@ func newMonitor(e *Experiment, epoch int) (*monitor.Monitor, error) {
 		return nil, nil
 	}
 	if mon.Images = e.HeldOut; mon.Images == nil {
-		mon.Images = all(e.Data)
+		mon.Images = allImages(e.Data)
 	}
 	mon.Images = slices.Sorted(slices.Values(sampled(mon.Images, m.Images, e.Config.Seed, "metric/images")))
 	n := len(mon.Images)

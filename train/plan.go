@@ -131,8 +131,8 @@ func CheckSearch(c Config, loss string, epochs []int) error {
 	if len(epochs) == 0 {
 		return nil
 	}
-	if why := l.Prefixes(epochs); why != "" {
-		return config.AsError(config.Invalid("max", "the runs cannot go on to more epochs: %s; want, for instance, a constant schedule", why))
+	if reason := l.Prefixes(epochs); reason != "" {
+		return config.AsError(config.Invalid("max", "the runs cannot go on to more epochs: %s; want, for instance, a constant schedule", reason))
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
-	whole, begin := c, time.Now()
+	staged, start := c, time.Now()
 	p := &Plan{Name: c.Name}
 	if s := c.stage(); s != nil {
 		p.Stage = s.Name
@@ -180,12 +180,12 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	if err := c.prepareData(ctx, nil); err != nil { // returns when the context ends
 		return nil, err
 	}
-	before := heap()
+	heapBefore := heap()
 	d, err := c.buildData()
 	if err != nil {
 		return nil, err
 	}
-	held := max(0, heap()-before)
+	dataBytes := max(0, heap()-heapBefore)
 	e, err := experimentOn(d, c, nil)
 	if err != nil {
 		return nil, err
@@ -199,13 +199,13 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	}
 	defer l.Close()
 	p.describe(e, l, m)
-	p.Dataset.Bytes = held
-	p.Memory.Training = programBytes + held + p.Memory.Footprint.Total()
+	p.Dataset.Bytes = dataBytes
+	p.Memory.Training = programBytes + dataBytes + p.Memory.Footprint.Total()
 	p.Memory.Peak = p.Memory.Training + p.Memory.Encoding + p.Memory.Codes
 	if !timed {
 		return p, nil
 	}
-	return p, p.time(ctx, whole, e, l, m, begin)
+	return p, p.time(ctx, staged, e, l, m, start)
 }
 
 func heap() float64 {
@@ -242,8 +242,8 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor.Monitor) {
 	p.Schedule = scheduleOf(c, l)
 	p.Device, p.Placements = l.GPU(), l.Placements()
 	p.Measures = PlanMeasures{Final: metrics.ResultNames(e.Final())}
-	if kept := e.encoded(); kept != nil {
-		p.Measures.FinalImages = kept.Data.Len()
+	if encoded := e.encoded(); encoded != nil {
+		p.Measures.FinalImages = encoded.Data.Len()
 	}
 	if m != nil {
 		p.Measures.During, p.Measures.Every, p.Measures.Images = metrics.ResultNames(m.Choices), m.Every, len(m.Images)
@@ -290,14 +290,14 @@ func (e *Experiment) writes(codes bool) []string {
 	return append(list, rundir.RecordFile)
 }
 
-func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor.Monitor, begin time.Time) error {
+func (p *Plan) time(ctx context.Context, staged Config, e *Experiment, l *engine.Loop, m *monitor.Monitor, start time.Time) error {
 	p.Time = PlanTime{Threads: parallel.Threads(), FLOP: 3 * l.FLOP()}
 	var r *Estimate
 	var err error
 	if p.Stage == "" {
-		r, err = e.rehearse(ctx, l, m, begin, false)
+		r, err = e.rehearse(ctx, l, m, start, false)
 	} else {
-		r, err = Rehearse(ctx, whole, false) // both stages
+		r, err = Rehearse(ctx, staged, false) // both stages
 	}
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (e *Estimate) add(o *Estimate) {
 // early stopping (train.stop) never ends training. If alone is true, it estimates only Begin and Training. If the
 // context ends, it returns ErrStopped.
 func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
-	begin := time.Now()
+	start := time.Now()
 	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 		return nil, c.untrainable(err)
 	}
 	defer l.Close()
-	return e.rehearse(ctx, l, m, begin, alone)
+	return e.rehearse(ctx, l, m, start, alone)
 }
 
 // rehearseStages is Rehearse for a model that learns from the codes of an earlier stage. The second stage uses the true
@@ -118,12 +118,12 @@ func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	}
 	images := e.TrainingImages()
 	return rehearsal.Grow(ctx, len(images), func(k int) (time.Time, error) {
-		begin := time.Now()
+		start := time.Now()
 		codes, err := e.Encode(ctx, e.sampleOf(k, e.Config.Seed).sourceIndices())
 		if err == nil {
 			_, err = c.stage().Learn(ctx, codes, e.Coder.Width(), func(string) {})
 		}
-		return begin, err
+		return start, err
 	})
 }
 
@@ -131,11 +131,11 @@ func (e *Experiment) sourceIndices() []int {
 	if e.images != nil {
 		return e.images
 	}
-	return all(e.Data)
+	return allImages(e.Data)
 }
 
-// rehearse takes the first steps of the experiment, measures and draws. begin is its starting time.
-func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor.Monitor, begin time.Time, alone bool) (*Estimate, error) {
+// rehearse takes the first steps of the experiment, measures and draws. start is its starting time.
+func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor.Monitor, start time.Time, alone bool) (*Estimate, error) {
 	dir, err := os.MkdirTemp("", "unravel-rehearsal-")
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor.Mo
 		return nil, err
 	}
 	defer s.close()
-	r := &Estimate{Begin: time.Since(begin).Seconds()}
+	r := &Estimate{Begin: time.Since(start).Seconds()}
 	if err := r.train(ctx, s); err != nil || alone {
 		return r, err
 	}
@@ -184,20 +184,20 @@ func (r *Estimate) during(ctx context.Context, s *session, m *monitor.Monitor) e
 	images := m.Images
 	seconds, err := rehearsal.Grow(ctx, len(images), func(k int) (time.Time, error) {
 		m.Images = images[:k]
-		begin := time.Now()
+		start := time.Now()
 		_, err := m.Measure(ctx)
-		return begin, err
+		return start, err
 	})
 	if err != nil {
 		return err
 	}
 	r.During = seconds * float64(evaluations)
 	if m.Images = images; m.Codes.Rows == len(images) && s.experiment.Config.Train.Figures && s.experiment.Coder.Decodes() {
-		begin := time.Now()
+		start := time.Now()
 		if err := s.drawDecoded(m, 0); err != nil {
 			return err
 		}
-		r.During += time.Since(begin).Seconds() * float64(m.Pictured(s.experiment.Config.Train.Epochs))
+		r.During += time.Since(start).Seconds() * float64(m.Pictured(s.experiment.Config.Train.Epochs))
 	}
 	return nil
 }
@@ -205,14 +205,14 @@ func (r *Estimate) during(ctx context.Context, s *session, m *monitor.Monitor) e
 // finish times the work after training. If work fails on codes after so few steps, the time until the failure counts.
 func (r *Estimate) finish(ctx context.Context, s *session) error {
 	e := s.experiment
-	kept := e.encoded()
-	if kept == nil {
+	encoded := e.encoded()
+	if encoded == nil {
 		return r.draw(ctx, s, matrix.Matrix{}, nil)
 	}
-	n := kept.Data.Len()
+	n := encoded.Data.Len()
 	sizes := map[int]matrix.Matrix{}
 	codesOf := func(k int) (*Experiment, matrix.Matrix, error) {
-		sample := kept.sampleOf(k, e.Config.Seed)
+		sample := encoded.sampleOf(k, e.Config.Seed)
 		var err error
 		if sizes[k].Data == nil {
 			sizes[k], err = sample.Codes(ctx)
@@ -221,36 +221,36 @@ func (r *Estimate) finish(ctx context.Context, s *session) error {
 	}
 	var results []metrics.Result
 	for _, choice := range e.Final() {
-		var found []metrics.Result
-		seconds, err := rehearsal.Grow(ctx, n, func(k int) (begin time.Time, err error) {
+		var measured []metrics.Result
+		seconds, err := rehearsal.Grow(ctx, n, func(k int) (start time.Time, err error) {
 			sample, codes, err := codesOf(k)
-			if begin = time.Now(); err == nil {
-				found, err = sample.Evaluate(ctx, codes, []metrics.Choice{choice})
+			if start = time.Now(); err == nil {
+				measured, err = sample.Evaluate(ctx, codes, []metrics.Choice{choice})
 			}
-			return begin, err
+			return start, err
 		})
-		results = append(results, found...)
+		results = append(results, measured...)
 		if err != nil {
 			return err
 		}
 		r.Measure += seconds
 	}
-	few := kept.sampleOf(min(n, rehearsal.Images), e.Config.Seed)
-	begin := time.Now()
-	codes, err := few.Codes(ctx)
+	small := encoded.sampleOf(min(n, rehearsal.Images), e.Config.Seed)
+	start := time.Now()
+	codes, err := small.Codes(ctx)
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	r.Encode = time.Since(begin).Seconds() * float64(n) / float64(few.Data.Len())
-	begin = time.Now()
-	if _, err := few.fit(ctx, codes); ctx.Err() != nil {
+	r.Encode = time.Since(start).Seconds() * float64(n) / float64(small.Data.Len())
+	start = time.Now()
+	if _, err := small.fit(ctx, codes); ctx.Err() != nil {
 		return stopped(ctx, err)
 	}
-	r.Encode += time.Since(begin).Seconds()
+	r.Encode += time.Since(start).Seconds()
 	if e.Config.Train.Average != nil {
 		r.Encode, r.Measure = 2*r.Encode, 2*r.Measure
 	}
-	s.experiment = few
+	s.experiment = small
 	return r.draw(ctx, s, codes, results)
 }
 
@@ -258,12 +258,12 @@ func (r *Estimate) draw(ctx context.Context, s *session, codes matrix.Matrix, re
 	if !s.experiment.Config.Train.Figures {
 		return nil
 	}
-	begin := time.Now()
-	drawn, err := s.draw(codes, results)
+	start := time.Now()
+	pictures, err := s.draw(codes, results)
 	if err == nil {
-		err = s.writeReport(ctx, codes, &Result{Metrics: results}, drawn)
+		err = s.writeReport(ctx, codes, &Result{Metrics: results}, pictures)
 	}
-	r.Draw = time.Since(begin).Seconds()
+	r.Draw = time.Since(start).Seconds()
 	if ctx.Err() != nil {
 		return stopped(ctx, err)
 	}

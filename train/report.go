@@ -51,11 +51,11 @@ func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.
 	if err != nil {
 		return nil, err
 	}
-	all := e.drawing(codes, nil, results).Figures(s.lossNames(), log)
-	e.Progress.Begin("drawing", len(all))
+	candidates := e.drawing(codes, nil, results).Figures(s.lossNames(), log)
+	e.Progress.Begin("drawing", len(candidates))
 	defer e.Progress.End()
 	var list []report.Figure
-	for i, f := range all {
+	for i, f := range candidates {
 		e.Progress.Step(i, f.Name)
 		file := f.File()
 		if codes.Data == nil && f.Codes {
@@ -170,8 +170,8 @@ func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
 			return nil, err
 		}
 	}
-	drawn, err := d.Decoded(ctx)
-	for _, f := range drawn {
+	pictures, err := d.Decoded(ctx)
+	for _, f := range pictures {
 		p.Figures = append(p.Figures, Figure(f))
 	}
 	return p, stopped(ctx, err)
@@ -218,9 +218,9 @@ func (e *Experiment) pageContent(c *page.Content) *page.Content {
 	return c
 }
 
-func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Result, drawn []report.Figure) error {
+func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Result, pictures []report.Figure) error {
 	c := s.experiment.pageContent(&page.Content{Dir: s.store.Dir(), Config: s.config, Epochs: s.loop.Epoch(), Steps: s.loop.Step(),
-		Best: (*checkpoint.Best)(s.best), Spread: page.Spread(s.logs.Last), Results: r.Metrics, Figures: drawn})
+		Best: (*checkpoint.Best)(s.best), Spread: page.Spread(s.logs.Last), Results: r.Metrics, Figures: pictures})
 	if r.Fit != nil {
 		c.Unfit = r.Fit.Why
 	}
@@ -278,23 +278,23 @@ const maxPageCodes = 10000 // number of images encoded for a page without stored
 
 // storedCodes reads the codes of an ended run. Without them, it computes as many codes as a page shows.
 func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, matrix.Matrix, error) {
-	kept := e.encoded()
-	if kept == nil {
+	encoded := e.encoded()
+	if encoded == nil {
 		return e, matrix.Matrix{}, nil
 	}
 	if !ended || !run.Has(rundir.CodesFile) {
-		few := kept.sampleOf(maxPageCodes, 0)
-		codes, err := few.Codes(ctx)
-		return few, codes, err
+		shown := encoded.sampleOf(maxPageCodes, 0)
+		codes, err := shown.Codes(ctx)
+		return shown, codes, err
 	}
 	f, err := npy.ReadFile[float32](run.Path(rundir.CodesFile))
 	if err != nil {
 		return nil, matrix.Matrix{}, err
 	}
-	rows, columns := kept.Data.Len(), e.Coder.Width()
+	rows, columns := encoded.Data.Len(), e.Coder.Width()
 	if !slices.Equal(f.Shape, []int{rows, columns}) {
 		return nil, matrix.Matrix{}, fmt.Errorf("%s has shape %v; want %d x %d, as the config has it",
 			filepath.Join(run.Dir(), rundir.CodesFile), f.Shape, rows, columns)
 	}
-	return kept, metrics.NewMatrix(rows, columns, f.Data), nil
+	return encoded, metrics.NewMatrix(rows, columns, f.Data), nil
 }

@@ -77,7 +77,7 @@ type Result struct {
 // *config.Error.
 func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
 	defer pages.Recover(&err)
-	begin, cpu := time.Now(), cputime.Process()
+	start, cpu := time.Now(), cputime.Process()
 	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
 		return nil, err
 	}
 	defer s.close()
-	s.begun, s.cpu = begin, cpu
+	s.begun, s.cpu = start, cpu
 	ctx, release := s.store.Holding(ctx)
 	defer release()
 	result := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}
@@ -109,7 +109,7 @@ func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
 		return nil, s.fail(ctx, err, o.Dir)
 	}
 	result.Best, result.Epochs, result.Steps, result.Losses = s.best, l.Epoch(), l.Step(), s.logs.Last
-	result.Seconds = time.Since(begin).Seconds()
+	result.Seconds = time.Since(start).Seconds()
 	return result, nil
 }
 
@@ -156,8 +156,8 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	resumed := o.resumes()
 	if stored, err := ReadConfig(o.Dir); resumed && err == nil {
 		c = c.Continuing(stored)
-		if found, err := c.Resolve(); err == nil { // the source may have moved or disappeared
-			c = found
+		if resolved, err := c.Resolve(); err == nil { // the source may have moved or disappeared
+			c = resolved
 		}
 	} else if c.stage() != nil && c.Init != nil && !resumed {
 		if _, err := c.Resolve(); err != nil { // check before an hour of training

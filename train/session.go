@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/kernel"
@@ -57,7 +58,7 @@ type session struct {
 	resumed    bool           // the session continues from a checkpoint
 	kernels    string         // instruction sets of the sessions so far, in order
 	history    rundir.History // history of the training before this session
-	from       int            // number of steps before this session
+	startStep  int            // number of steps before this session
 }
 
 // openSession creates or opens the run's folder, adds the hooks to the loop, and restores the loop of a resumed run.
@@ -257,9 +258,9 @@ func (s *session) introduce(o Options, resumed bool) {
 		}
 	}
 	if names := l.Frozen(); len(names) > 0 {
-		all := len(l.Params().Names())
+		total := len(l.Params().Names())
 		log.Info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s",
-			len(names), all, firstNames(names)), "parameters", names)
+			len(names), total, registry.Some(names, maxNames)), "parameters", names)
 	}
 	for _, note := range l.Notes() {
 		log.Note("training", note)
@@ -326,7 +327,7 @@ func (s *session) restore() error {
 		s.best = (*Best)(b)
 	}
 	text := []byte(c.Metadata[checkpoint.StateKey] + "\n")
-	if found, err := s.store.Read(rundir.StateFile); err != nil || !bytes.Equal(found, text) { // a process was killed
+	if stored, err := s.store.Read(rundir.StateFile); err != nil || !bytes.Equal(stored, text) { // a process was killed
 		if err := s.store.Write(rundir.StateFile, rundir.Bytes(text)); err != nil {
 			return err
 		}
@@ -352,14 +353,14 @@ func (s *session) restart() error {
 }
 
 // noteKernels lists this session's kernels, and logs a note if the previous session used others.
-func (s *session) noteKernels(before string) {
-	list := strings.Split(before, ", ")
+func (s *session) noteKernels(earlier string) {
+	list := strings.Split(earlier, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {
 		s.console.Note("kernels", fmt.Sprintf("the run began with %s kernels and continues with %s: "+
-			"last digits may differ", before, s.kernels), "before", before, "now", s.kernels)
-		before += ", " + s.kernels
+			"last digits may differ", earlier, s.kernels), "before", earlier, "now", s.kernels)
+		earlier += ", " + s.kernels
 	}
-	s.kernels = cmp.Or(before, s.kernels)
+	s.kernels = cmp.Or(earlier, s.kernels)
 }
 
 // train trains to the end, unless an earlier session has done so.

@@ -81,8 +81,8 @@ func TestSizes(t *testing.T) {
 			must.OK(t, err)
 			n := x.Data.Len()
 			pixels := make([]float32, n*h*w*c)
-			datasets.Fill(x.Data, all(x.Data), pixels)
-			want := must.Get(x.Coder.Encode(context.Background(), x.Data, all(x.Data)))(t)
+			datasets.Fill(x.Data, allImages(x.Data), pixels)
+			want := must.Get(x.Coder.Encode(context.Background(), x.Data, allImages(x.Data)))(t)
 			codes, err := e.Encode(pixels, n)
 			if err != nil || !slices.Equal(codes, want) {
 				t.Errorf("%v %s: codes that are served differ (%v)", shape, model, err)
@@ -103,7 +103,7 @@ func TestSizes(t *testing.T) {
 func TestEncodeBatches(t *testing.T) {
 	long.NotShort(t)
 	x := must.Get(NewExperiment(load(t)))(t)
-	want, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
+	want, err := x.Coder.Encode(context.Background(), x.Data, allImages(x.Data))
 	must.OK(t, err)
 	for _, n := range []int{1, 7, 100} {
 		if x.Coder.encoder, err = program.Encoder(x.Model, x.modelData(), n); err != nil || x.Coder.encoder.Images != n {
@@ -112,7 +112,7 @@ func TestEncodeBatches(t *testing.T) {
 		if x.Coder.decoder, err = program.Decoder(x.Model, x.Coder.Width(), n); err != nil {
 			t.Fatal(err)
 		}
-		got, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
+		got, err := x.Coder.Encode(context.Background(), x.Data, allImages(x.Data))
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("codes of batches of %d differ (%v)", n, err)
 		}

@@ -58,7 +58,7 @@ func (c Config) initialConfig() (Config, error) {
 
 // learn trains the model of the earlier stage, and learns from its codes. If the stage found components, learn also
 // returns a picture of them.
-func learn(ctx context.Context, c Config, o Options) (found *models.Learned, picture []byte, err error) {
+func learn(ctx context.Context, c Config, o Options) (result *models.Learned, picture []byte, err error) {
 	stage := c.stage()
 	initial, err := c.initialConfig()
 	if err != nil {
@@ -99,13 +99,13 @@ func learn(ctx context.Context, c Config, o Options) (found *models.Learned, pic
 		return nil, nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
 	}
 	total := e.Data.Len()
-	found = &models.Learned{Hierarchy: l.Hierarchy, Labels: learned.Spread(l.Labels, k, images, total),
+	result = &models.Learned{Hierarchy: l.Hierarchy, Labels: learned.Spread(l.Labels, k, images, total),
 		Components: learned.Spread(l.Components, 1, images, total), Parts: learned.Spread(l.Parts, 1, images, total),
 		Timings: append(initialTiming(dir, stage), l.Timings...)}
 	if l.Components != nil && c.Train.Figures {
 		picture, err = learned.Draw(c.Name, e.Data, metrics.NewMatrix(len(images), e.Coder.Width(), codes), l, images)
 	}
-	return found, picture, err
+	return result, picture, err
 }
 
 // runInitial trains the model of the earlier stage in a folder next to the run's folder. It returns this folder, or the
@@ -139,7 +139,7 @@ const initialSuffix = "-initial" // suffix in the name of an earlier stage and i
 
 // trainedInitial finds a finished run of the earlier stage's config beside the run, or returns "".
 func trainedInitial(run string, c Config) (string, error) {
-	want, err := c.Hash()
+	hash, err := c.Hash()
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +150,7 @@ func trainedInitial(run string, c Config) (string, error) {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(folder, e.Name())
-		if strings.HasSuffix(e.Name(), initialSuffix) && isTrained(dir, want) {
+		if strings.HasSuffix(e.Name(), initialSuffix) && isTrained(dir, hash) {
 			return dir, nil // from any run: equal configs give equal bits
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -193,13 +192,13 @@ func (e *Experiment) loadStart() error {
 	if err != nil {
 		return c.mistake(c.Init.key(), err)
 	}
-	found, err := c.resolved(f)
+	resolved, err := c.resolved(f)
 	if err != nil {
 		return err
 	}
-	if want := c.Init.Content; want != "" && want != found.Init.Content {
+	if content := c.Init.Content; content != "" && content != resolved.Init.Content {
 		return c.mistake("init.content", fmt.Errorf("%s has other parameters than this start: their hash is %s; want %s, or remove content to accept these",
-			c.Init.source(), found.Init.Content, want))
+			c.Init.source(), resolved.Init.Content, content))
 	}
 	params := e.Model.Params()
 	if c.Init.Strict {
@@ -217,7 +216,7 @@ func (e *Experiment) loadStart() error {
 	if err != nil {
 		return c.mistake("init", err)
 	}
-	c.Init = found.Init
+	c.Init = resolved.Init
 	e.Start = &rundir.Start{From: c.Init.source(), Only: c.Init.Only, Content: c.Init.Content, Taken: loaded.Names, Derived: loaded.Derived,
 		Misfits: loaded.Misfits, Warning: cmp.Or(warning, loaded.Warning)}
 	for _, name := range params.Names() {
@@ -271,50 +270,44 @@ func Begin(c Config, dir string, learned *models.Learned, load func(*Experiment)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return e, store.Begin(func() error {
-		if learned != nil {
-			if err := store.WriteLearned(c.stage().Name, learned); err != nil {
-				return err
-			}
-		}
-		if err := store.Write(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
-			return err
-		}
-		if err := store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n'))); err != nil {
-			return err
-		}
-		if err := rundir.WriteBeginning(store, text); err != nil {
-			return err
-		}
-		return store.Write(rundir.Config, rundir.Bytes(text)) // last, because this file makes the folder a run
-	})
+	return e, store.Begin(func() error { return e.writeUntrained(store, f, state, text) })
 }
+
+// writeUntrained writes the files of an untrained run.
+func (e *Experiment) writeUntrained(store *rundir.Run, f *safetensors.File, state, config []byte) error {
+	if e.Learned != nil {
+		if err := store.WriteLearned(e.Config.stage().Name, e.Learned); err != nil {
+			return err
+		}
+	}
+	if err := writeCheckpoint(store, 1, f, state); err != nil {
+		return err
+	}
+	if err := rundir.WriteBeginning(store, config); err != nil {
+		return err
+	}
+	return store.Write(rundir.Config, rundir.Bytes(config)) // last, because this file makes the folder a run
+}
+
+// maxNames limits the names of parameters in a line.
+const maxNames = 4
 
 func startLines(s *rundir.Start) (lines []string) {
 	if s.Warning != "" {
 		lines = append(lines, s.Warning)
 	}
-	all := len(s.Taken) + len(s.Derived) + len(s.Fresh)
-	line := fmt.Sprintf("init: %d of %d parameters and states from %s", len(s.Taken), all, s.From)
+	total := len(s.Taken) + len(s.Derived) + len(s.Fresh)
+	line := fmt.Sprintf("init: %d of %d parameters and states from %s", len(s.Taken), total, s.From)
 	if len(s.Only) > 0 {
 		line += fmt.Sprintf(" (%s)", strings.Join(s.Only, ", "))
 	}
 	for _, x := range []struct {
-		what  string
+		label string
 		names []string
 	}{{"copies of them", s.Derived}, {"fresh", s.Fresh}, {"of another shape", s.Misfits}} {
 		if len(x.names) > 0 {
-			line += "; " + x.what + ": " + firstNames(x.names)
+			line += "; " + x.label + ": " + registry.Some(x.names, maxNames)
 		}
 	}
 	return append(lines, line)
-}
-
-// firstNames lists the first names, and the number of remaining ones.
-func firstNames(names []string) string {
-	const most = 4
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

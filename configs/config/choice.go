@@ -12,9 +12,17 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
+// choice is [registry.Choice] with settings T, or a type defined as one.
+type choice[T any] interface {
+	~struct {
+		Name  string
+		Value T
+	}
+}
+
 // DecodeChoice decodes `{name: {options}}` or just `name` to an entry of a registry. The entry's New creates settings
 // with their defaults, which must be a pointer. The options are decoded into these settings.
-func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]) error {
+func DecodeChoice[T any, C choice[T]](n *Node, t *registry.Registry[T], c *C) error {
 	name, pos, options, err := n.splitChoice(t.Kind, t.Names(), func(name, key string) bool {
 		entry, err := t.Lookup(name)
 		return err == nil && hasKey(reflect.ValueOf(any(entry.New())), key)
@@ -37,16 +45,17 @@ func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]
 	if err := options.Decode(any(settings)); err != nil {
 		return err
 	}
-	c.Name, c.Value = name, settings
+	*c = C{Name: name, Value: settings}
 	return nil
 }
 
 // EncodeChoice is the inverse of DecodeChoice. It returns nil for an empty choice.
-func EncodeChoice[T any](c registry.Choice[T]) (any, error) {
-	if c.Name == "" {
+func EncodeChoice[T any, C choice[T]](c C) (any, error) {
+	chosen := registry.Choice[T](c)
+	if chosen.Name == "" {
 		return nil, nil
 	}
-	return yaml.MapSlice{{Key: c.Name, Value: c.Value}}, nil
+	return yaml.MapSlice{{Key: chosen.Name, Value: chosen.Value}}, nil
 }
 
 func hasKey(v reflect.Value, key string) bool {

@@ -174,10 +174,10 @@ type Choice struct {
 }
 
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Registry, (*registry.Choice[Op])(c))
+	return config.DecodeChoice(n, Registry, c)
 }
 
-func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 func (Choice) ConfigForms() []any           { return []any{config.ChoicesOf(Registry)} }
 
 // Register adds an operation that configs can name, before a config is read. It returns an error for a taken name.

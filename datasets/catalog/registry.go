@@ -112,12 +112,10 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 	if n.IsScalar() && strings.ContainsAny(n.Text(), `/\.`) { // data set names have none of them
 		return n.Errorf("want the name of a data set, got a path; pictures of a folder are {folder: {path: %s}}, and arrays of a file {grid: {path: %s}}", n.Inline(), n.Inline())
 	}
-	return config.DecodeChoice(n, Registry, (*registry.Choice[datasets.Builder])(c))
+	return config.DecodeChoice(n, Registry, c)
 }
 
-func (c Choice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[datasets.Builder](c))
-}
+func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 

@@ -81,12 +81,10 @@ type EncoderChoice struct {
 }
 
 func (c *EncoderChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Encoders, (*registry.Choice[Encoder])(c))
+	return config.DecodeChoice(n, Encoders, c)
 }
 
-func (c EncoderChoice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Encoder](c))
-}
+func (c EncoderChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 func (EncoderChoice) ConfigForms() []any { return []any{config.ChoicesOf(Encoders)} }
 
@@ -102,12 +100,10 @@ type DecoderChoice struct {
 }
 
 func (c *DecoderChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Decoders, (*registry.Choice[Decoder])(c))
+	return config.DecodeChoice(n, Decoders, c)
 }
 
-func (c DecoderChoice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Decoder](c))
-}
+func (c DecoderChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 func (DecoderChoice) ConfigForms() []any { return []any{config.ChoicesOf(Decoders)} }
 

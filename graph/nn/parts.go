@@ -113,12 +113,10 @@ func (c *LayerChoice) DecodeConfig(n *config.Node) error {
 			items[0].Wrap(key)
 		}
 	}
-	return config.DecodeChoice(n, Parts, (*registry.Choice[Layer])(c))
+	return config.DecodeChoice(n, Parts, c)
 }
 
-func (c LayerChoice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Layer](c))
-}
+func (c LayerChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 func (LayerChoice) ConfigForms() []any {
 	c := config.ChoicesOf(Parts)

@@ -104,13 +104,11 @@ type SourceChoice struct {
 
 // DecodeConfig implements config.Decoder.
 func (c *SourceChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Sources, (*registry.Choice[Source])(c))
+	return config.DecodeChoice(n, Sources, c)
 }
 
 // EncodeConfig implements config.Encoder.
-func (c SourceChoice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Source](c))
-}
+func (c SourceChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 // ConfigForms implements config.Former.
 func (SourceChoice) ConfigForms() []any { return []any{config.ChoicesOf(Sources)} }

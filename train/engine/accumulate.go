@@ -15,7 +15,7 @@ type accumulator struct {
 	gradients [][]float32
 	factor    float32 // of the gradients
 	first     bool
-	body      func(worker, tensor, from, to int)
+	body      func(worker, tensor, start, end int)
 }
 
 // newAccumulator allocates the sums for the gradients of parameters; nil without accumulation.
@@ -49,15 +49,15 @@ func (a *accumulator) take(gradients [][]float32, images int, g *BatchGroup) [][
 	return a.sums
 }
 
-func (a *accumulator) add(_, i, from, to int) {
-	sum := a.sums[i][from:to]
+func (a *accumulator) add(_, i, start, end int) {
+	sum := a.sums[i][start:end]
 	switch {
 	case a.gradients == nil:
 		kernel.Scale(sum, a.factor, sum)
 	case a.first:
-		kernel.Scale(sum, a.factor, a.gradients[i][from:to])
+		kernel.Scale(sum, a.factor, a.gradients[i][start:end])
 	default:
-		kernel.AddScaled(sum, a.factor, a.gradients[i][from:to])
+		kernel.AddScaled(sum, a.factor, a.gradients[i][start:end])
 	}
 }
 
@@ -136,9 +136,9 @@ func (l *Loop) pendingGradients() (list []Parameter) {
 	return list
 }
 
-func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
+func (l *Loop) groupState(s *State, tensors []Tensor) []Tensor {
 	if l.settings.Accumulate < 2 {
-		return to
+		return tensors
 	}
 	s.Updates = l.pos.updates
 	waiting := l.pendingGradients()
@@ -146,7 +146,7 @@ func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
 		g := l.pos.group
 		s.Group = &g
 	}
-	return optimizerTensors(to, "", waiting)
+	return optimizerTensors(tensors, "", waiting)
 }
 
 func (l *Loop) restoreGroup(s *State, t Tensors) error {

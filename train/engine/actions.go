@@ -44,8 +44,8 @@ func (a *actionInput) fill(b supervision.Batch) {
 		data := nn.Data(n)
 		clear(data)
 		for row := range len(data) / a.count {
-			if taken := b.Actions[row%len(b.Actions)]; taken >= 0 {
-				data[row*a.count+int(taken)] = 1
+			if action := b.Actions[row%len(b.Actions)]; action >= 0 {
+				data[row*a.count+int(action)] = 1
 			}
 		}
 	}

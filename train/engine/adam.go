@@ -106,7 +106,7 @@ type lamb struct {
 	settings     LAMB
 	mean, square [][]float32
 	trust        *trust
-	moves        func(worker, tensor, from, to int)
+	moves        func(worker, tensor, start, end int)
 	direction    kernel.Direction
 	rate         float32
 }
@@ -122,14 +122,14 @@ func (o *lamb) Update(gradients [][]float32, rate, clip float64) {
 }
 
 // setDirections computes the update before scaling.
-func (o *lamb) setDirections(_, i, from, to int) {
-	u := o.trust.update[i][from:to]
-	o.direction.Step(u, o.mean[i][from:to], o.square[i][from:to], o.gradients[i][from:to])
+func (o *lamb) setDirections(_, i, start, end int) {
+	u := o.trust.update[i][start:end]
+	o.direction.Step(u, o.mean[i][start:end], o.square[i][start:end], o.gradients[i][start:end])
 	if decay := o.decay(i, o.settings.Decay); decay != 0 {
-		kernel.AddScaled(u, decay, o.values[i][from:to])
+		kernel.AddScaled(u, decay, o.values[i][start:end])
 	}
 }
 
-func (o *lamb) move(_, i, from, to int) {
-	kernel.AddScaled(o.values[i][from:to], -o.rate*o.trust.ratio[i], o.trust.update[i][from:to])
+func (o *lamb) move(_, i, start, end int) {
+	kernel.AddScaled(o.values[i][start:end], -o.rate*o.trust.ratio[i], o.trust.update[i][start:end])
 }

@@ -94,13 +94,13 @@ func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 }
 
 // run computes the discriminator's loss and gradients for the last step of another program.
-func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, error) {
+func (a *adversary) run(model *machine.Machine, permute *rng.Stream) (float64, error) {
 	n := len(a.input) / 2
-	codes := floats(other, a.codes)
+	codes := floats(model, a.codes)
 	copy(a.input, codes)
 	var active []float32
 	if a.active != nil {
-		active = floats(other, a.active)
+		active = floats(model, a.active)
 	}
 	if a.settings.SecondBatch {
 		codes, active = a.second, a.secondActive

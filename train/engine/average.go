@@ -96,15 +96,15 @@ func (l *Loop) beginAverage() {
 	}
 }
 
-func (l *Loop) averageTensors(to []Tensor) []Tensor {
+func (l *Loop) averageTensors(tensors []Tensor) []Tensor {
 	if l.average == nil {
-		return to
+		return tensors
 	}
 	l.beginAverage()
 	for _, p := range l.average.values {
-		to = append(to, Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value})
+		tensors = append(tensors, Tensor{Name: p.Name, Shape: p.Shape, Data: p.Value})
 	}
-	return to
+	return tensors
 }
 
 func (l *Loop) restoreAverage(t Tensors) error {

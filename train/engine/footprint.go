@@ -64,19 +64,19 @@ func (l *Loop) loaded() float64 {
 
 // remainder returns the number of images in the smaller last batch of a kind in an epoch; 0: none.
 func (l *Loop) remainder(shape batchShape) int {
-	all := len(l.feed.split.Unlabelled)
+	available := len(l.feed.split.Unlabelled)
 	if shape.labelled {
-		all = 0
+		available = 0
 		for _, kind := range l.feed.split.Kinds() {
 			if kind.M == shape.group {
-				all = kind.Count * kind.M
+				available = kind.Count * kind.M
 			}
 		}
 	}
-	if limit := l.settings.EpochSteps; limit > 0 && !shape.labelled && limit <= all/shape.images {
+	if limit := l.settings.EpochSteps; limit > 0 && !shape.labelled && limit <= available/shape.images {
 		return 0
 	}
-	return all % shape.images
+	return available % shape.images
 }
 
 func stateBytes(o Optimizer) (bytes float64) {

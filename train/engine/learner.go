@@ -13,11 +13,11 @@ import (
 // learner updates the parameters of an objective, a network or a discriminator with the gradients of a program.
 type learner struct {
 	optimizer Optimizer
-	pending   *accumulator    // nil: every batch has its own update
-	gradients [][]float32     // gradients of the program's last run
-	taken     [][]float32     // gradients for the update
-	device    *learnerTapes   // nil: the update runs on the CPU
-	pace      func(at moment) // sets the coefficients of states that change with the update; nil: the CPU changes them
+	pending   *accumulator     // nil: every batch has its own update
+	gradients [][]float32      // gradients of the program's last run
+	means     [][]float32      // gradients for the update: means over images
+	device    *learnerTapes    // nil: the update runs on the CPU
+	pace      func(now moment) // sets the coefficients of states that change with the update; nil: the CPU changes them
 }
 
 type moment struct {
@@ -30,8 +30,8 @@ func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
 	if l.device != nil {
 		return l.device.take(images, g)
 	}
-	l.taken = l.pending.take(l.gradients, images, g)
-	return l.optimizer.Norm(l.taken), nil
+	l.means = l.pending.take(l.gradients, images, g)
+	return l.optimizer.Norm(l.means), nil
 }
 
 func (l *learner) update(rate, clip float64) error {
@@ -39,7 +39,7 @@ func (l *learner) update(rate, clip float64) error {
 		l.device.next(rate, clip)
 		return l.device.step.Run()
 	}
-	l.optimizer.Update(l.taken, rate, clip)
+	l.optimizer.Update(l.means, rate, clip)
 	return nil
 }
 
@@ -63,14 +63,14 @@ func (l *learner) record(d *machine.Device, m *machine.Machine, group int, nodes
 	for _, n := range nodes {
 		gradients = append(gradients, m.Buffer(n))
 	}
-	each := t.step
+	batchTape := t.step
 	if l.pending != nil {
 		t.sum = d.NewTape()
-		each, gradients = t.sum, t.recordSum(l.pending, gradients)
+		batchTape, gradients = t.sum, t.recordSum(l.pending, gradients)
 	}
 	t.next = l.optimizer.(onDevice).record(t.step, gradients)
 	if batch != nil {
-		batch(each)
+		batch(batchTape)
 	}
 	if update != nil {
 		update(t.step)
@@ -137,18 +137,17 @@ func (l *Loop) attach(o *objective, p *program) error {
 	if !l.plan.updatesOnDevice {
 		return nil
 	}
-	d := l.plan.device
-	err := p.learner.record(d, p.machine, 0, p.nodes, p.recordBatch, func(t *machine.Tape) {
+	err := p.learner.record(l.plan.device, p.machine, 0, p.nodes, p.recordBatch, func(t *machine.Tape) {
 		p.learner.pace = p.recordUpdate(t, l.average)
 	})
 	for i, n := range p.networks {
 		if err == nil {
-			err = n.learner.record(d, p.machine, 1+i, n.nodes, nil, nil)
+			err = n.learner.record(l.plan.device, p.machine, 1+i, n.nodes, nil, nil)
 		}
 	}
 	for _, a := range p.adversaries {
 		if err == nil {
-			err = a.learner.record(d, a.machine, 0, a.nodes, nil, nil)
+			err = a.learner.record(l.plan.device, a.machine, 0, a.nodes, nil, nil)
 		}
 	}
 	return err

@@ -59,8 +59,8 @@ func (l *Loop) sameRates(updates, epochs int) bool {
 	for u := range updates {
 		t := Time{Progress: float64(u/per) + float64(u%per)/float64(per), Length: 1 / float64(per), Update: u}
 		t.Epochs = float64(l.settings.Epochs)
-		now := l.settings.rate(t)
-		if t.Epochs = float64(epochs); l.settings.rate(t) != now {
+		rate := l.settings.rate(t)
+		if t.Epochs = float64(epochs); l.settings.rate(t) != rate {
 			return false
 		}
 	}

@@ -159,9 +159,9 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 			return err
 		}
 	}
-	begin, before := time.Now(), l.pos.duration
+	start, before := time.Now(), l.pos.duration
 	err := l.epochSteps(ctx)
-	l.pos.duration = before + time.Since(begin)
+	l.pos.duration = before + time.Since(start)
 	if err == nil {
 		return l.endEpoch(ctx)
 	}
@@ -244,6 +244,16 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if !(rate >= 0 && finite(rate)) {
 		return l.stepError(p, fmt.Errorf("the schedule multiplies the learning rate by %v; want a number from 0 on", rate))
 	}
+	if err := l.update(p, now, group, norm, rate, len(b.Indices)); err != nil {
+		return l.stepError(p, err)
+	}
+	l.count(o, p.values, len(b.Indices))
+	return l.callStep(ctx, &StepReport{Epoch: l.pos.epoch + 1, Step: l.pos.step, InEpoch: l.pos.inEpoch, Of: epochSteps, Objective: o.Name, Accumulating: !group.complete,
+		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
+}
+
+// update updates the parameters at the end of a group of batches, networks and discriminators, and then the states.
+func (l *Loop) update(p *program, now moment, group *BatchGroup, norm, rate float64, images int) error {
 	if group.complete {
 		clip := 1.0
 		if limit := l.settings.Clip; limit > 0 && norm > limit {
@@ -253,21 +263,16 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 			p.learner.pace(now)
 		}
 		if err := p.learner.update(rate, clip); err != nil {
-			return l.stepError(p, err)
+			return err
 		}
 	}
-	if err = l.trainNetworks(p, rate, len(b.Indices)); err == nil {
-		err = l.trainDiscriminators(p, rate, len(b.Indices))
+	if err := l.trainNetworks(p, rate, images); err != nil {
+		return err
 	}
-	if err == nil {
-		err = l.follow(p, now, group)
+	if err := l.trainDiscriminators(p, rate, images); err != nil {
+		return err
 	}
-	if err != nil {
-		return l.stepError(p, err)
-	}
-	l.count(o, p.values, len(b.Indices))
-	return l.callStep(ctx, &StepReport{Epoch: l.pos.epoch + 1, Step: l.pos.step, InEpoch: l.pos.inEpoch, Of: epochSteps, Objective: o.Name, Accumulating: !group.complete,
-		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
+	return l.follow(p, now, group)
 }
 
 // follow changes the states that follow the parameters, and counts an update.
@@ -353,13 +358,13 @@ func (l *Loop) explainNotFinite(p *program) error {
 	p.machine.CheckFinite(true)
 	defer p.machine.CheckFinite(false)
 	err := p.machine.RunAll()
-	var first *machine.NotFinite
-	if errors.As(err, &first) {
+	var notFinite *machine.NotFinite
+	if errors.As(err, &notFinite) {
 		advice := l.advice(", or train.clip")
-		if first.Op == "input" && first.Node == "images" {
+		if notFinite.Op == "input" && notFinite.Node == "images" {
 			advice = "look at the images of the data"
 		}
-		if name := p.onlyLossOf(first.Node); name != "" {
+		if name := p.onlyLossOf(notFinite.Node); name != "" {
 			where += ", loss " + name
 			advice = strings.Replace(advice, "at the weights of the losses", "at the loss "+name+", as for a root or logarithm of 0,", 1)
 		}
@@ -388,8 +393,8 @@ func (p *program) onlyLossOf(node string) string {
 			case len(names) == 1 && !slices.Contains(candidates, names[0]):
 				candidates = append(candidates, names[0])
 			}
-			for from := g.From(n.ID()); from.Next(); {
-				operands = append(operands, from.Node().(*gorgonia.Node))
+			for operand := g.From(n.ID()); operand.Next(); {
+				operands = append(operands, operand.Node().(*gorgonia.Node))
 			}
 		}
 		frontier = operands
@@ -411,10 +416,10 @@ func (p *program) lossesOf(n *gorgonia.Node) (names []string) {
 }
 
 // advice suggests changes after a NaN or infinite number. After the first update it suggests a smaller learning rate,
-// followed by the text of what. Earlier it suggests scaled images, or other loss weights and initial parameters.
-func (l *Loop) advice(what string) string {
+// followed by the suffix. Earlier it suggests scaled images, or other loss weights and initial parameters.
+func (l *Loop) advice(suffix string) string {
 	if l.pos.updates > 0 {
-		return "try a smaller learning rate" + what
+		return "try a smaller learning rate" + suffix
 	}
 	const noUpdate = "no update was made yet, so the learning rate has no part in it"
 	if low, high := l.plan.pixelRange(); max(high, -low) > 100 {

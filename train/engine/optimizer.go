@@ -65,13 +65,11 @@ type OptimizerChoice struct {
 
 // DecodeConfig reads the choice from a config.
 func (c *OptimizerChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Optimizers, (*registry.Choice[OptimizerSettings])(c))
+	return config.DecodeChoice(n, Optimizers, c)
 }
 
 // EncodeConfig writes the choice into a config.
-func (c OptimizerChoice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[OptimizerSettings](c))
-}
+func (c OptimizerChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 // ConfigForms implements config.Former.
 func (OptimizerChoice) ConfigForms() []any { return []any{config.ChoicesOf(Optimizers)} }

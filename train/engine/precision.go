@@ -73,8 +73,8 @@ func (p Precision) Check() error {
 }
 
 // machine compiles nodes for a plan's precision and device. kept stays on a device that updates the parameters.
-func (l *plan) machine(wanted gorgonia.Nodes, kept machine.Kept) (*machine.Machine, error) {
-	m, err := machine.New(wanted[0].Graph(), wanted...)
+func (l *plan) machine(nodes gorgonia.Nodes, kept machine.Kept) (*machine.Machine, error) {
+	m, err := machine.New(nodes[0].Graph(), nodes...)
 	if err != nil {
 		return nil, err
 	}

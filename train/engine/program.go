@@ -112,19 +112,19 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 			p.changing = append(p.changing, part)
 		}
 	}
-	wanted, kept := p.machineNodes()
+	nodes, kept := p.machineNodes()
 	for _, a := range p.requests.Adversaries {
 		compiled, err := newAdversary(a, l)
 		if err != nil {
 			return nil, fmt.Errorf("loss %s: discriminator: %w", a.Name, err)
 		}
 		p.adversaries = append(p.adversaries, compiled)
-		wanted = append(wanted, compiled.nodesRead()...)
+		nodes = append(nodes, compiled.nodesRead()...)
 	}
 	if err := l.keepOnDevice(p.states()...); err != nil {
 		return nil, err
 	}
-	if p.machine, err = l.machine(wanted, kept); err != nil {
+	if p.machine, err = l.machine(nodes, kept); err != nil {
 		return nil, err
 	}
 	if err := l.addSecond(p, images, group); err != nil {
@@ -296,7 +296,7 @@ func (l *plan) objective(labelled bool) (models.Objective, error) {
 // checkGroups returns an error if losses need labelled groups and the supervision has none, or if nothing needs the
 // groups.
 func (l *plan) checkGroups() error {
-	own := slices.ContainsFunc(l.model.Objectives(), func(o models.Objective) bool { return o.Labelled })
+	modelNeeds := slices.ContainsFunc(l.model.Objectives(), func(o models.Objective) bool { return o.Labelled })
 	supervised := -1
 	for i, c := range l.losses {
 		if losses.NeedsGroups(c.Value) {
@@ -306,9 +306,9 @@ func (l *plan) checkGroups() error {
 	switch {
 	case supervised >= 0 && l.split.M == 0:
 		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised], Err: errors.New("it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, alone or in a list")}
-	case supervised < 0 && !own && l.split.GroupCount() > 0 && !l.split.Moves():
+	case supervised < 0 && !modelNeeds && l.split.GroupCount() > 0 && !l.split.Moves():
 		return &Error{"supervision", errors.New("it gives groups of images with unknown transformations, and nothing learns from them; want a model such as ada-gvae, a loss such as slow, or no supervision")}
-	case supervised < 0 && !own && l.split.GroupCount() > 0:
+	case supervised < 0 && !modelNeeds && l.split.GroupCount() > 0:
 		return &Error{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, the model lsbd-vae, or no supervision")}
 	}
 	return nil
@@ -353,8 +353,8 @@ func (p *program) fill(images []float32, views [][]float32, b supervision.Batch,
 	for _, m := range p.transformations {
 		width := len(m.columns)
 		for row := range len(m.dst) / width { // both views of an image have the same transformation
-			for c, from := range m.columns {
-				m.dst[row*width+c] = b.Transformations[row%len(b.Indices)*k+from]
+			for c, column := range m.columns {
+				m.dst[row*width+c] = b.Transformations[row%len(b.Indices)*k+column]
 			}
 		}
 	}

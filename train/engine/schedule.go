@@ -254,13 +254,11 @@ type ScheduleChoice struct {
 
 // DecodeConfig reads the choice from a config.
 func (c *ScheduleChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Schedules, (*registry.Choice[Schedule])(c))
+	return config.DecodeChoice(n, Schedules, c)
 }
 
 // EncodeConfig writes the choice into a config.
-func (c ScheduleChoice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Schedule](c))
-}
+func (c ScheduleChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 // ConfigForms implements config.Former.
 func (ScheduleChoice) ConfigForms() []any { return []any{config.ChoicesOf(Schedules)} }

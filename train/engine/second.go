@@ -40,14 +40,14 @@ func (l *plan) addSecond(p *program, images, group int) error {
 	if err != nil {
 		return err
 	}
-	var wanted gorgonia.Nodes
+	var nodes gorgonia.Nodes
 	for i, a := range q.requests.Adversaries {
 		q.adversaries = append(q.adversaries, &adversary{codes: a.Codes, active: a.Active})
 		if p.adversaries[i].settings.SecondBatch {
-			wanted = append(wanted, q.adversaries[i].nodesRead()...)
+			nodes = append(nodes, q.adversaries[i].nodesRead()...)
 		}
 	}
-	if q.machine, err = l.machine(wanted, machine.Kept{}); err != nil {
+	if q.machine, err = l.machine(nodes, machine.Kept{}); err != nil {
 		return err
 	}
 	p.second = q

@@ -52,32 +52,32 @@ func (s *SGD) New(parameters []Parameter) Optimizer {
 
 type sgd struct {
 	updater
-	settings SGD
-	velocity [][]float32 // nil: without momentum
-	rate     float32
-	fresh    float32 // weight of the gradient in the velocity
+	settings       SGD
+	velocity       [][]float32 // nil: without momentum
+	rate           float32
+	gradientWeight float32 // weight of the gradient in the velocity
 }
 
 func (o *sgd) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
-	o.rate, o.fresh = float32(o.settings.LR*rate), float32(1-o.settings.Dampening)
+	o.rate, o.gradientWeight = float32(o.settings.LR*rate), float32(1-o.settings.Dampening)
 	if o.steps == 1 {
-		o.fresh = 1
+		o.gradientWeight = 1
 	}
 	o.update(gradients, clip)
 }
 
-func (o *sgd) step(_, i, from, to int) {
-	w, g, decay := o.values[i][from:to], o.gradients[i][from:to], o.decay(i, o.settings.Decay)
+func (o *sgd) step(_, i, start, end int) {
+	w, g, decay := o.values[i][start:end], o.gradients[i][start:end], o.decay(i, o.settings.Decay)
 	if o.velocity == nil {
 		descend(w, g, o.rate, o.clip, decay)
 		return
 	}
-	v, momentum := o.velocity[i][from:to], float32(o.settings.Momentum)
+	v, momentum := o.velocity[i][start:end], float32(o.settings.Momentum)
 	kernel.Scale(v, momentum, v)
-	kernel.AddScaled(v, o.fresh*o.clip, g)
+	kernel.AddScaled(v, o.gradientWeight*o.clip, g)
 	if decay != 0 {
-		kernel.AddScaled(v, o.fresh*decay, w)
+		kernel.AddScaled(v, o.gradientWeight*decay, w)
 	}
 	if !o.settings.Nesterov {
 		kernel.AddScaled(w, -o.rate, v)
@@ -139,7 +139,7 @@ type lars struct {
 	settings LARS
 	velocity [][]float32
 	trust    *trust
-	sums     func(worker, tensor, from, to int)
+	sums     func(worker, tensor, start, end int)
 	rate     float32
 }
 
@@ -152,26 +152,26 @@ func (o *lars) Update(gradients [][]float32, rate, clip float64) {
 }
 
 // sum computes gradients plus weight decay.
-func (o *lars) sum(_, i, from, to int) {
+func (o *lars) sum(_, i, start, end int) {
 	if o.excluded[i] {
 		return
 	}
-	u := o.trust.update[i][from:to]
-	kernel.Scale(u, o.clip, o.gradients[i][from:to])
+	u := o.trust.update[i][start:end]
+	kernel.Scale(u, o.clip, o.gradients[i][start:end])
 	if o.settings.Decay != 0 {
-		kernel.AddScaled(u, float32(o.settings.Decay), o.values[i][from:to])
+		kernel.AddScaled(u, float32(o.settings.Decay), o.values[i][start:end])
 	}
 }
 
-func (o *lars) step(_, i, from, to int) {
+func (o *lars) step(_, i, start, end int) {
 	u, factor := o.trust.update[i], o.trust.ratio[i]
 	if o.excluded[i] {
 		u, factor = o.gradients[i], o.clip
 	}
-	v := o.velocity[i][from:to]
+	v := o.velocity[i][start:end]
 	kernel.Scale(v, float32(o.settings.Momentum), v)
-	kernel.AddScaled(v, factor, u[from:to])
-	kernel.AddScaled(o.values[i][from:to], -o.rate, v)
+	kernel.AddScaled(v, factor, u[start:end])
+	kernel.AddScaled(o.values[i][start:end], -o.rate, v)
 }
 
 // trust scales updates of tensors by the norms of the tensors.
@@ -266,25 +266,25 @@ func (o *rmsprop) Update(gradients [][]float32, rate, clip float64) {
 	o.update(gradients, clip)
 }
 
-func (o *rmsprop) step(worker, i, from, to int) {
-	w, n := o.values[i][from:to], to-from
+func (o *rmsprop) step(worker, i, start, end int) {
+	w, n := o.values[i][start:end], end-start
 	d, g := o.scratch[worker][:n], o.scratch[worker][chunk:chunk+n]
-	kernel.Scale(g, o.clip, o.gradients[i][from:to])
+	kernel.Scale(g, o.clip, o.gradients[i][start:end])
 	if decay := o.decay(i, o.settings.Decay); decay != 0 {
 		kernel.AddScaled(g, decay, w)
 	}
-	s := o.square[i][from:to]
+	s := o.square[i][start:end]
 	if o.mean == nil {
 		o.direction.Step(d, g, s, g) // the gradient replaces its mean
 	} else {
-		m := o.mean[i][from:to]
+		m := o.mean[i][start:end]
 		o.direction.Step(d, m, s, g)
 		variance := o.scratch[worker][2*chunk : 2*chunk+n]
 		variances(variance, s, m)
 		o.quotient.Step(d, g, variance, g)
 	}
 	if o.velocity != nil {
-		v := o.velocity[i][from:to]
+		v := o.velocity[i][start:end]
 		kernel.Scale(v, float32(o.settings.Momentum), v)
 		kernel.Add(v, d)
 		d = v

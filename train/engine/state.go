@@ -106,28 +106,28 @@ func (l *Loop) usesDropout() bool {
 	return slices.ContainsFunc(l.objectives, func(o *objective) bool { return o.hasDropout })
 }
 
-func (l *Loop) paramTensors(to []Tensor, prefix string, params *nn.Params) ([]Tensor, error) {
+func (l *Loop) paramTensors(tensors []Tensor, prefix string, params *nn.Params) ([]Tensor, error) {
 	for _, name := range params.Names() {
 		p := params.Get(name)
 		data := p.Float32s()
 		if i := slices.IndexFunc(data, func(x float32) bool { return x-x != 0 }); i >= 0 {
 			return nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", l.pos.step, i, name, data[i])
 		}
-		to = append(to, Tensor{Name: prefix + name, Shape: p.Shape(), Data: data})
+		tensors = append(tensors, Tensor{Name: prefix + name, Shape: p.Shape(), Data: data})
 	}
-	return to, nil
+	return tensors, nil
 }
 
-func optimizerTensors(to []Tensor, prefix string, list []Parameter) []Tensor {
+func optimizerTensors(tensors []Tensor, prefix string, list []Parameter) []Tensor {
 	for _, p := range list {
-		to = append(to, Tensor{Name: prefix + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
+		tensors = append(tensors, Tensor{Name: prefix + p.Name, Shape: []int{len(p.Value)}, Data: p.Value})
 	}
-	return to
+	return tensors
 }
 
-func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error) {
+func (l *Loop) discriminatorState(s *State, tensors []Tensor) (_ []Tensor, err error) {
 	if len(l.discriminators) == 0 {
-		return to, nil
+		return tensors, nil
 	}
 	if s.Permute, err = l.feed.permute.MarshalBinary(); err != nil {
 		return nil, err
@@ -140,9 +140,9 @@ func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error)
 	for _, name := range slices.Sorted(maps.Keys(l.discriminators)) {
 		steps, list := l.discriminators[name].State()
 		s.Discriminators[name] = *steps
-		to = optimizerTensors(to, judgePrefix+name+"/", list)
+		tensors = optimizerTensors(tensors, judgePrefix+name+"/", list)
 	}
-	return l.paramTensors(to, discriminatorPrefix, l.plan.discriminators)
+	return l.paramTensors(tensors, discriminatorPrefix, l.plan.discriminators)
 }
 
 // Restore restores a state. After an error the loop is unusable.

@@ -72,15 +72,15 @@ type onDevice interface {
 	record(t *machine.Tape, gradients []vulkan.Buffer) (next func(rate, clip float64))
 }
 
-// record records the update of every tensor by its buffers. It returns the memory for the coefficients of a step.
-func (u *updater) record(t *machine.Tape, each func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
+// record calls recordTensor with the buffers of each tensor's values and states. It returns memory for coefficients.
+func (u *updater) record(t *machine.Tape, recordTensor func(i int, b []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
 	numbers := t.Host(kernels.Numbers)
 	for i := range u.values {
-		held := []vulkan.Buffer{t.Changes(u.values[i])}
+		buffers := []vulkan.Buffer{t.Changes(u.values[i])}
 		for slot := i; slot < len(u.tensors); slot += len(u.values) {
-			held = append(held, t.Changes(u.tensors[slot].Value))
+			buffers = append(buffers, t.Changes(u.tensors[slot].Value))
 		}
-		each(i, held, numbers)
+		recordTensor(i, buffers, numbers)
 		t.EndOperation()
 	}
 	return numbers
@@ -88,8 +88,8 @@ func (u *updater) record(t *machine.Tape, each func(i int, held []vulkan.Buffer,
 
 func (o *adam) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	a := &o.settings
-	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
-		kernels.Adam(t.Tape, held[0], held[1], held[2], gradients[i], numbers, len(o.values[i]), o.decay(i, a.Decay) != 0)
+	numbers := o.updater.record(t, func(i int, b []vulkan.Buffer, numbers vulkan.Buffer) {
+		kernels.Adam(t.Tape, b[0], b[1], b[2], gradients[i], numbers, len(o.values[i]), o.decay(i, a.Decay) != 0)
 	})
 	return func(rate, clip float64) {
 		o.steps++
@@ -100,8 +100,8 @@ func (o *adam) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 
 func (o *lamb) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	l := &o.settings
-	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
-		kernels.LAMB(t.Tape, held[0], held[1], held[2], gradients[i], numbers, len(o.values[i]), l.Decay != 0, o.excluded[i])
+	numbers := o.updater.record(t, func(i int, b []vulkan.Buffer, numbers vulkan.Buffer) {
+		kernels.LAMB(t.Tape, b[0], b[1], b[2], gradients[i], numbers, len(o.values[i]), l.Decay != 0, o.excluded[i])
 	})
 	return func(rate, clip float64) {
 		o.steps++
@@ -112,31 +112,31 @@ func (o *lamb) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 
 func (o *sgd) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	s := &o.settings
-	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
+	numbers := o.updater.record(t, func(i int, b []vulkan.Buffer, numbers vulkan.Buffer) {
 		var velocity vulkan.Buffer
 		if s.Momentum > 0 {
-			velocity = held[1]
+			velocity = b[1]
 		}
 		n, decay := len(o.values[i]), o.decay(i, s.Decay) != 0
-		kernels.SGD(t.Tape, held[0], velocity, gradients[i], numbers, n, s.Nesterov, decay)
+		kernels.SGD(t.Tape, b[0], velocity, gradients[i], numbers, n, s.Nesterov, decay)
 	})
 	return func(rate, clip float64) {
 		o.steps++
-		fresh := 1 - s.Dampening
+		gradientWeight := 1 - s.Dampening
 		if o.steps == 1 {
-			fresh = 1
+			gradientWeight = 1
 		}
-		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: fresh, Clip: clip, Decay: s.Decay}.Set(numbers)
+		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: gradientWeight, Clip: clip, Decay: s.Decay}.Set(numbers)
 	}
 }
 
 func (o *lars) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	s := &o.settings
-	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
+	numbers := o.updater.record(t, func(i int, b []vulkan.Buffer, numbers vulkan.Buffer) {
 		if o.excluded[i] {
-			kernels.SGD(t.Tape, held[0], held[1], gradients[i], numbers, len(o.values[i]), false, false)
+			kernels.SGD(t.Tape, b[0], b[1], gradients[i], numbers, len(o.values[i]), false, false)
 		} else {
-			kernels.LARS(t.Tape, held[0], held[1], gradients[i], numbers, len(o.values[i]))
+			kernels.LARS(t.Tape, b[0], b[1], gradients[i], numbers, len(o.values[i]))
 		}
 	})
 	return func(rate, clip float64) {
@@ -148,16 +148,16 @@ func (o *lars) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 
 func (o *rmsprop) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	r := &o.settings
-	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
+	numbers := o.updater.record(t, func(i int, b []vulkan.Buffer, numbers vulkan.Buffer) {
 		var mean, velocity vulkan.Buffer
 		if r.Centred {
-			mean = held[2]
+			mean = b[2]
 		}
 		if r.Momentum > 0 {
-			velocity = held[len(held)-1]
+			velocity = b[len(b)-1]
 		}
 		n, decay := len(o.values[i]), o.decay(i, r.Decay) != 0
-		kernels.RMSProp(t.Tape, held[0], held[1], mean, velocity, gradients[i], numbers, n, decay)
+		kernels.RMSProp(t.Tape, b[0], b[1], mean, velocity, gradients[i], numbers, n, decay)
 	})
 	return func(rate, clip float64) {
 		o.steps++
@@ -171,11 +171,11 @@ func (g *grouped) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, 
 	var list []func(rate, clip float64)
 	for i := range g.members {
 		m := &g.members[i]
-		var own []vulkan.Buffer
+		var memberGradients []vulkan.Buffer
 		for _, index := range m.indices {
-			own = append(own, gradients[index])
+			memberGradients = append(memberGradients, gradients[index])
 		}
-		list = append(list, m.Optimizer.(onDevice).record(t, own))
+		list = append(list, m.Optimizer.(onDevice).record(t, memberGradients))
 	}
 	return func(rate, clip float64) {
 		for i := range g.members {

@@ -20,19 +20,19 @@ type transformationInputs struct {
 
 // offer lists the inputs that losses may ask for, for rows of codes.
 func (m *transformationInputs) offer(g *nn.Graph, rows int) *losses.Transformations {
-	input := func(first, width int) (*gorgonia.Node, error) {
-		if n := m.nodes[first]; n != nil {
+	input := func(column, width int) (*gorgonia.Node, error) {
+		if n := m.nodes[column]; n != nil {
 			return n, nil
 		}
-		n, err := g.Input(fmt.Sprintf("transformations/%d", first), rows, width)
+		n, err := g.Input(fmt.Sprintf("transformations/%d", column), rows, width)
 		if err != nil {
 			return nil, err
 		}
 		in := transformationInput{dst: nn.Data(n)}
 		for c := range width {
-			in.columns = append(in.columns, first+c)
+			in.columns = append(in.columns, column+c)
 		}
-		m.inputs, m.nodes[first] = append(m.inputs, in), n
+		m.inputs, m.nodes[column] = append(m.inputs, in), n
 		return n, nil
 	}
 	return &losses.Transformations{

@@ -30,36 +30,36 @@ func (e Exclude) check() error {
 
 // setting is an optimiser setting with its range.
 type setting struct {
-	key         string
-	value       float64
-	least, most float64 // most is excluded; math.Inf(1) allows all finite numbers
-	positive    bool    // least is excluded, too
+	key       string
+	value     float64
+	low, high float64 // high is excluded; math.Inf(1) allows all finite numbers
+	positive  bool    // low is excluded, too
 }
 
 func checkSettings(list ...setting) error {
 	for _, s := range list {
-		if finite(s.value) && s.value < s.most && (s.value > s.least || s.value == s.least && !s.positive) {
+		if finite(s.value) && s.value < s.high && (s.value > s.low || s.value == s.low && !s.positive) {
 			continue
 		}
 		switch {
 		case s.positive:
-			return config.Invalid(s.key, "%v is out of range; want a number above %v", s.value, s.least)
-		case math.IsInf(s.most, 1):
-			return config.Invalid(s.key, "%v is out of range; want a number from %v on", s.value, s.least)
+			return config.Invalid(s.key, "%v is out of range; want a number above %v", s.value, s.low)
+		case math.IsInf(s.high, 1):
+			return config.Invalid(s.key, "%v is out of range; want a number from %v on", s.value, s.low)
 		}
-		return config.Invalid(s.key, "%v is out of range; want %v <= %s < %v", s.value, s.least, s.key, s.most)
+		return config.Invalid(s.key, "%v is out of range; want %v <= %s < %v", s.value, s.low, s.key, s.high)
 	}
 	return nil
 }
 
 // Ranges of settings.
 func positiveNumber(key string, value float64) setting {
-	return setting{key: key, value: value, most: math.Inf(1), positive: true}
+	return setting{key: key, value: value, high: math.Inf(1), positive: true}
 }
 func nonNegative(key string, value float64) setting {
-	return setting{key: key, value: value, most: math.Inf(1)}
+	return setting{key: key, value: value, high: math.Inf(1)}
 }
-func below1(key string, value float64) setting { return setting{key: key, value: value, most: 1} }
+func below1(key string, value float64) setting { return setting{key: key, value: value, high: 1} }
 
 // chunk is the number of elements that one pass of an update processes, so the next pass finds them in the cache.
 const chunk = 1024
@@ -76,11 +76,11 @@ type updater struct {
 	gradients [][]float32 // gradients of the current update
 	clip      float32
 	scratch   [][]float32 // by worker: scratch memory of three chunks
-	body      func(worker, tensor, from, to int)
+	body      func(worker, tensor, start, end int)
 }
 
 // newUpdater returns the initial updater for parameters. body is called for every chunk of an update.
-func newUpdater(parameters []Parameter, exclude Exclude, body func(worker, tensor, from, to int)) updater {
+func newUpdater(parameters []Parameter, exclude Exclude, body func(worker, tensor, start, end int)) updater {
 	u := updater{parameters: parameters, excluded: make([]bool, len(parameters)), body: inChunks(body)}
 	for i, p := range parameters {
 		u.values, u.excluded[i] = append(u.values, p.Value), exclude.excludes(p)
@@ -90,10 +90,10 @@ func newUpdater(parameters []Parameter, exclude Exclude, body func(worker, tenso
 }
 
 // inChunks calls a body chunk by chunk.
-func inChunks(body func(worker, tensor, from, to int)) func(worker, tensor, from, to int) {
-	return func(worker, tensor, from, to int) {
-		for ; from < to; from += chunk {
-			body(worker, tensor, from, min(from+chunk, to))
+func inChunks(body func(worker, tensor, start, end int)) func(worker, tensor, start, end int) {
+	return func(worker, tensor, start, end int) {
+		for ; start < end; start += chunk {
+			body(worker, tensor, start, min(start+chunk, end))
 		}
 	}
 }

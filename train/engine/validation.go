@@ -43,12 +43,12 @@ func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed 
 	p.split = &supervision.Split{Unlabelled: split.Unlabelled, Known: split.Known}
 	p.population = population(p.split, d)
 	v := &Validation{loop: l, plan: &p, objective: o, seed: seed, programs: map[int]*program{}}
-	first, err := v.program(min(l.settings.Batch, len(split.Unlabelled)))
+	compiled, err := v.program(min(l.settings.Batch, len(split.Unlabelled)))
 	if err != nil {
 		return nil, err
 	}
 	v.names = []string{"loss"}
-	for _, part := range first.loss.Parts {
+	for _, part := range compiled.loss.Parts {
 		v.names = append(v.names, part.Name)
 	}
 	return v, nil

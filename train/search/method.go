@@ -134,13 +134,11 @@ type MethodChoice struct {
 
 // DecodeConfig reads the choice from a config.
 func (c *MethodChoice) DecodeConfig(n *config.Node) error {
-	return config.DecodeChoice(n, Methods, (*registry.Choice[Method])(c))
+	return config.DecodeChoice(n, Methods, c)
 }
 
 // EncodeConfig writes the choice into a config.
-func (c MethodChoice) EncodeConfig() (any, error) {
-	return config.EncodeChoice(registry.Choice[Method](c))
-}
+func (c MethodChoice) EncodeConfig() (any, error) { return config.EncodeChoice(c) }
 
 // ConfigForms implements config.Former.
 func (MethodChoice) ConfigForms() []any { return []any{config.ChoicesOf(Methods)} }

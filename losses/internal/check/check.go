@@ -65,9 +65,9 @@ func OrEven(blocks []factor.Block, z, labels *gorgonia.Node) ([]factor.Block, er
 
 // Shares gives each factor width/factors consecutive columns.
 func Shares(width, factors int) []factor.Block {
-	blocks, each := make([]factor.Block, factors), width/factors
+	blocks, share := make([]factor.Block, factors), width/factors
 	for i := range blocks {
-		blocks[i] = factor.Block{Factor: i, Columns: numeric.UpTo(width)[i*each : (i+1)*each]}
+		blocks[i] = factor.Block{Factor: i, Columns: numeric.UpTo(width)[i*share : (i+1)*share]}
 	}
 	return blocks
 }

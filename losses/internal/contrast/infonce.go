@@ -281,10 +281,10 @@ func (f *crossCorrelation[T]) gramRow(_, i int) {
 func (f *crossCorrelation[T]) Forward(in [][]T, out []T) {
 	f.z = in[0]
 	parallel.For(2*f.n, f.gramItem)
-	first, second := f.z[:f.n*f.d], f.z[f.n*f.d:]
+	firstHalf, secondHalf := f.z[:f.n*f.d], f.z[f.n*f.d:]
 	clear(f.diagonal)
-	for start := 0; start < len(first); start += f.d {
-		x, y := first[start:start+f.d], second[start:start+f.d]
+	for start := 0; start < len(firstHalf); start += f.d {
+		x, y := firstHalf[start:start+f.d], secondHalf[start:start+f.d]
 		for c, v := range x {
 			f.diagonal[c] += float64(v) * float64(y[c])
 		}

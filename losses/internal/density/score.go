@@ -44,7 +44,7 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 	if err != nil {
 		return nil, fmt.Errorf("gradient of the energy: %w", err)
 	}
-	r, err := combined("score residual", []float64{-sigma * sigma, sigma}, slope, noise) // counts as constant
+	r, err := combine("score residual", []float64{-sigma * sigma, sigma}, slope, noise) // counts as constant
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (f *scoreMatching[T]) counts(row int) float64 {
 }
 
 // read finds the inputs, and returns the row's contribution to the mean.
-func (f *scoreMatching[T]) read(in [][]T) (part float64) {
+func (f *scoreMatching[T]) read(in [][]T) (rowWeight float64) {
 	f.r, f.known = in[0], nil
 	if len(in) > 3 {
 		f.known = in[3]
@@ -113,8 +113,8 @@ func (f *scoreMatching[T]) read(in [][]T) (part float64) {
 }
 
 func (f *scoreMatching[T]) Forward(in [][]T, out []T) {
-	part := f.read(in)
-	out[0] = T(part * f.squares.Run() / 2)
+	rowWeight := f.read(in)
+	out[0] = T(rowWeight * f.squares.Run() / 2)
 }
 
 func (f *scoreMatching[T]) Backward(in [][]T, _, dout []T, din [][]T) {
@@ -130,13 +130,13 @@ func (f *scoreMatching[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 // Noised returns images + sigma noise. With uniform noise it dequantises the images: 255/256 images + uniform/256.
 func Noised(images, noise, uniform *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
 	if uniform == nil {
-		return combined("noised images", []float64{1, sigma}, images, noise)
+		return combine("noised images", []float64{1, sigma}, images, noise)
 	}
-	return combined("noised images", []float64{255. / 256, sigma, 1. / 256}, images, noise, uniform)
+	return combine("noised images", []float64{255. / 256, sigma, 1. / 256}, images, noise, uniform)
 }
 
-// combined returns a weighted sum of nodes of the same shape, without a gradient.
-func combined(name string, weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error) {
+// combine returns a weighted sum of nodes of the same shape, without a gradient.
+func combine(name string, weights []float64, x ...*gorgonia.Node) (*gorgonia.Node, error) {
 	for _, n := range x {
 		if n == nil || n.Dims() < 2 {
 			return nil, fmt.Errorf("%s: %w", name, graph.Wanted("images and noise of shape [rows, ...]", check.ShapeOf(n)))

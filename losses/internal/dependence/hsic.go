@@ -135,7 +135,7 @@ func (f *hsic[T]) Forward(in [][]T, out []T) {
 		return
 	}
 	for i := range f.sides {
-		f.sides[i].set(in[i], f.rows)
+		f.sides[i].selectRows(in[i], f.rows)
 	}
 	f.values.Resize(len(f.rows))
 	products := f.values.Run()
@@ -247,14 +247,14 @@ func newHSICSide[T graph.Float](rows, width int, k Kernel) hsicSide[T] {
 // maxMedian is the maximum number of pairs for a median; with more than maxMedian rows, each row has one pair.
 const maxMedian = 1 << 16
 
-// set copies the chosen rows of x to the points.
-func (k *hsicSide[T]) set(x []T, rows []int) {
+// selectRows copies the chosen rows of x to the points.
+func (k *hsicSide[T]) selectRows(x []T, rows []int) {
 	k.points.Resize(len(rows))
 	for i, column := range k.Columns {
 		if k.Kind != Circular {
-			to := k.points.Column(i)
+			dst := k.points.Column(i)
 			for j, r := range rows {
-				to[j] = x[r*k.width+column]
+				dst[j] = x[r*k.width+column]
 			}
 			continue
 		}

@@ -27,8 +27,8 @@ type mixture[T graph.Float] struct {
 	backward *numeric.Loop
 }
 
-// set selects rows and columns. Factors are set to 0.
-func (m *mixture[T]) set(b *gaussians[T], rows, columns []int, w weights) {
+// load copies the given rows and columns of a batch. Factors are set to 0.
+func (m *mixture[T]) load(b *gaussians[T], rows, columns []int, w weights) {
 	m.w = w
 	for _, p := range []*kernel.Points[T]{m.x, m.dx, m.g.Mean, m.g.Precision} {
 		p.Columns = len(columns)
@@ -155,7 +155,7 @@ func (m *mixture[T]) slopeBlock(block int, p *moments[T]) {
 	}
 }
 
-// weights are the logarithms of the weights w_ji. base applies to all components, own is added for the row's own
+// weights are the logarithms of the weights w_ji. base applies to all components, self is added for the row's own
 // component, and next for the next row's component.
 type weights struct{ base, self, next float64 }
 

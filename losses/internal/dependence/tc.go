@@ -153,46 +153,46 @@ func (f *tc[T]) selectColumns(in [][]T) {
 		return
 	}
 	f.parts, f.rows, f.columns = f.parts[:0], f.rows[:0], f.columns[:0]
-	on := func(r, c int) bool { return len(in) < 4 || in[3][r*f.width+c] > 0.5 }
-	f.hashRows(on)
-	same := func(r, s int) bool {
+	active := func(r, c int) bool { return len(in) < 4 || in[3][r*f.width+c] > 0.5 }
+	f.hashRows(active)
+	sameActive := func(r, s int) bool {
 		if f.hash[r] != f.hash[s] {
 			return false
 		}
 		for c := range f.width {
-			if on(r, c) != on(s, c) {
+			if active(r, c) != active(s, c) {
 				return false
 			}
 		}
 		return true
 	}
 	for r := range f.n {
-		if f.active[r] < 2 || slices.ContainsFunc(f.parts, func(p tcPart) bool { return same(r, p.rows[0]) }) {
+		if f.active[r] < 2 || slices.ContainsFunc(f.parts, func(p tcPart) bool { return sameActive(r, p.rows[0]) }) {
 			continue
 		}
-		first, from := len(f.columns), len(f.rows)
+		columnStart, rowStart := len(f.columns), len(f.rows)
 		for c := range f.width {
-			if on(r, c) {
+			if active(r, c) {
 				f.columns = append(f.columns, c)
 			}
 		}
 		for s := r; s < f.n; s++ {
-			if same(r, s) {
+			if sameActive(r, s) {
 				f.rows = append(f.rows, s)
 			}
 		}
-		f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], 1})
+		f.parts = append(f.parts, tcPart{f.rows[rowStart:], f.columns[columnStart:], 1})
 	}
-	f.selectCodeColumns(on)
+	f.selectCodeColumns(active)
 }
 
 // hashRows sets the hash and the number of active columns of each row.
-func (f *tc[T]) hashRows(on func(r, c int) bool) {
+func (f *tc[T]) hashRows(active func(r, c int) bool) {
 	for r := range f.n {
 		f.hash[r], f.active[r] = 14695981039346656037, 0
 		for c := range f.width {
 			f.hash[r] *= 1099511628211
-			if on(r, c) {
+			if active(r, c) {
 				f.hash[r]++
 				f.active[r]++
 			}
@@ -201,19 +201,19 @@ func (f *tc[T]) hashRows(on func(r, c int) bool) {
 }
 
 // selectCodeColumns adds the mixture of each column that is active in a row with several active columns.
-func (f *tc[T]) selectCodeColumns(on func(r, c int) bool) {
+func (f *tc[T]) selectCodeColumns(active func(r, c int) bool) {
 	for c := range f.width {
-		first, from := len(f.columns), len(f.rows)
+		columnStart, rowStart := len(f.columns), len(f.rows)
 		f.columns = append(f.columns, c)
 		counted := false
 		for r := range f.n {
-			if on(r, c) {
+			if active(r, c) {
 				f.rows = append(f.rows, r)
 				counted = counted || f.active[r] > 1
 			}
 		}
 		if counted {
-			f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], -1})
+			f.parts = append(f.parts, tcPart{f.rows[rowStart:], f.columns[columnStart:], -1})
 		}
 	}
 }
@@ -234,7 +234,7 @@ func (f *tc[T]) selectBlocks() {
 
 // prepare sets up the mixture of a part; the factor applies to rows with at least two active columns.
 func (f *tc[T]) prepare(p tcPart, factor float64) {
-	f.mixture.set(&f.batch, p.rows, p.columns, f.weights(len(p.rows)))
+	f.mixture.load(&f.batch, p.rows, p.columns, f.weights(len(p.rows)))
 	for i, r := range p.rows {
 		if f.active[r] > 1 {
 			f.mixture.factor[i] = T(factor)
@@ -249,8 +249,8 @@ func (f *tc[T]) weights(m int) weights {
 	case f.estimator == Weighted:
 		return weights{base: -math.Log(rows * size)}
 	case f.estimator == Stratified && m > 1:
-		rest := rows - 1
-		return weights{-math.Log(rest), math.Log(rest / size), math.Log((size - rest) / size)}
+		others := rows - 1
+		return weights{-math.Log(others), math.Log(others / size), math.Log((size - others) / size)}
 	}
 	return weights{}
 }

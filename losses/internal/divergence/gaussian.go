@@ -237,21 +237,21 @@ func (s *slowStep[T]) Forward(in [][]T, out []T) {
 
 // step returns the contribution of two posteriors with means that differ by m, and stores its slopes.
 func (s *slowStep[T]) step(a, b int, m, logVariance float64) float64 {
-	sigma, inside := math.Exp(logVariance/2), 0.0
+	sigma, densityTerm := math.Exp(logVariance/2), 0.0
 	erf := math.Copysign(1, m)
 	if m == 0 {
 		erf = 0
 	}
 	if sigma > 0 {
 		x := m / sigma
-		erf, inside = math.Erf(x/math.Sqrt2), sigma*math.Sqrt(2/math.Pi)*math.Exp(-x*x/2)
+		erf, densityTerm = math.Erf(x/math.Sqrt2), sigma*math.Sqrt(2/math.Pi)*math.Exp(-x*x/2)
 	}
 	slope := s.cross * s.rate * erf
 	s.dMean[a] += slope
 	s.dMean[b] -= slope
-	s.dLogVariance[a] += s.cross*s.rate*inside/2 - s.entropy/2
+	s.dLogVariance[a] += s.cross*s.rate*densityTerm/2 - s.entropy/2
 	const entropy = 1.4189385332046727 // entropy of a Gaussian with variance 1: log(2 pi e)/2
-	return s.cross*(s.rate*(inside+m*erf)-math.Log(s.rate/2)) - s.entropy*(entropy+logVariance/2)
+	return s.cross*(s.rate*(densityTerm+m*erf)-math.Log(s.rate/2)) - s.entropy*(entropy+logVariance/2)
 }
 
 func (s *slowStep[T]) Backward(_ [][]T, _, dout []T, din [][]T) {

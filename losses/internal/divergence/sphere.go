@@ -163,7 +163,8 @@ func logVolume(d int) float64 {
 }
 
 // heatPowers are the coefficients of d, d^2, ... in c_1 to c_8. They follow from the moments of theta^2 and from the
-// equation of h = log f_t, dh/dt = (h” + (d-1) cot(theta) h' + h'^2) / 2, solved in powers of t and theta^2.
+// equation of h = log f_t with the derivatives h1 and h2 by theta, dh/dt = (h2 + (d-1) cot(theta) h1 + h1^2) / 2. It is
+// solved in powers of t and theta^2.
 var heatPowers = [8][]float64{
 	{-1. / 4, 1. / 4},
 	{-7. / 144, 5. / 72, -1. / 48},

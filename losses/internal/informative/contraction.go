@@ -64,7 +64,7 @@ func Contraction(s Settings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error
 }
 
 func (s Settings) record(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
-	s = s.completed(in)
+	s = s.withDefaults(in)
 	h := kernels.Hinges{Rows: in[0][0], Width: in[0][1], Factors: check.Factors(in[1]), Aggregate: int(s.Aggregate),
 		Columns: s.Columns, Add: s.Add, Pairs: s.Pairs}
 	for _, f := range s.Factors {
@@ -80,8 +80,8 @@ func (s Settings) record(in []tensor.Shape, _ tensor.Shape) (graph.Recording, er
 	}, nil
 }
 
-// completed replaces unset columns and factors by all of them, and the period 0 by 1.
-func (s Settings) completed(in []tensor.Shape) Settings {
+// withDefaults replaces unset columns and factors by all of them, and the period 0 by 1.
+func (s Settings) withDefaults(in []tensor.Shape) Settings {
 	if len(s.Columns) == 0 {
 		s.Columns = numeric.UpTo(in[0][1])
 	}
@@ -147,15 +147,15 @@ type contraction[T graph.Float] struct {
 func newContraction[T graph.Float](s Settings) func(in []tensor.Shape) *contraction[T] {
 	return func(in []tensor.Shape) *contraction[T] {
 		n := in[0][0]
-		c := &contraction[T]{Settings: s.completed(in), width: in[0][1], factors: check.Factors(in[1]), blocks: pairs.NewBlocks[T](n)}
+		c := &contraction[T]{Settings: s.withDefaults(in), width: in[0][1], factors: check.Factors(in[1]), blocks: pairs.NewBlocks[T](n)}
 		for _, f := range c.Factors {
 			if f.Kind == Absolute && !s.Add {
 				c.squareFactors = append(c.squareFactors, f)
 				continue
 			}
 			c.remainingFactors = append(c.remainingFactors, f)
-			all := []kernel.Premetric{kernel.Absolute(), kernel.Discrete(), kernel.Circular(f.Period)}
-			c.premetrics = append(c.premetrics, all[f.Kind])
+			premetrics := []kernel.Premetric{kernel.Absolute(), kernel.Discrete(), kernel.Circular(f.Period)}
+			c.premetrics = append(c.premetrics, premetrics[f.Kind])
 		}
 		c.points, c.slope = kernel.NewPoints[T](n, len(c.Columns)), kernel.NewPoints[T](n, len(c.Columns))
 		c.square, c.remaining = kernel.NewPoints[T](n, len(c.squareFactors)), kernel.NewPoints[T](n, len(c.remainingFactors))

@@ -71,7 +71,7 @@ type leftInverse[T graph.Float] struct {
 	ridge                     float64
 	columns, targets, factors int
 
-	known []int // rows with known factors
+	rows  []int // rows with known factors
 	x, y  []float64
 	best  geometry.Regression
 	value float64 // NaN if codes or targets are not finite
@@ -82,7 +82,7 @@ func newLeftInverse[T graph.Float](kind Inverse, ridge float64, in []tensor.Shap
 	if len(in) == 3 {
 		f.factors = check.Factors(in[2])
 	}
-	f.known = make([]int, 0, rows)
+	f.rows = make([]int, 0, rows)
 	f.x, f.y = make([]float64, 0, rows*f.columns), make([]float64, 0, rows*f.targets)
 	f.best.Tolerance = tolerance
 	return f
@@ -91,7 +91,7 @@ func newLeftInverse[T graph.Float](kind Inverse, ridge float64, in []tensor.Shap
 func (f *leftInverse[T]) Forward(in [][]T, out []T) {
 	f.read(in)
 	f.value = 0
-	if len(f.known) > 0 {
+	if len(f.rows) > 0 {
 		f.fit()
 	}
 	out[0] = T(f.value)
@@ -99,12 +99,12 @@ func (f *leftInverse[T]) Forward(in [][]T, out []T) {
 
 // read gathers the rows with known factors.
 func (f *leftInverse[T]) read(in [][]T) {
-	f.known, f.x, f.y = f.known[:0], f.x[:0], f.y[:0]
+	f.rows, f.x, f.y = f.rows[:0], f.x[:0], f.y[:0]
 	for i := range len(in[0]) / f.columns {
 		if f.factors > 0 && unknown(in[2][i*f.factors:(i+1)*f.factors]) {
 			continue
 		}
-		f.known = append(f.known, i)
+		f.rows = append(f.rows, i)
 		for _, v := range in[0][i*f.columns : (i+1)*f.columns] {
 			f.x = append(f.x, float64(v))
 		}
@@ -143,7 +143,7 @@ func (f *leftInverse[T]) fit() {
 
 func (f *leftInverse[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	clear(din[0])
-	for i, row := range f.known {
+	for i, row := range f.rows {
 		g := din[0][row*f.columns : (row+1)*f.columns]
 		for j := range g {
 			if math.IsNaN(f.value) {
@@ -161,7 +161,7 @@ func (f *leftInverse[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 
 // factor returns the factor for a target's signs and weights in the gradient.
 func (f *leftInverse[T]) factor(k int) float64 {
-	n := float64(len(f.known) * f.targets)
+	n := float64(len(f.rows) * f.targets)
 	switch {
 	case f.kind == LeastSquares:
 		return 2 / n

@@ -67,22 +67,22 @@ func (s *separation[T]) Forward(in [][]T, out []T) {
 		return int(value)
 	}
 	for _, b := range s.blocks {
-		first := len(s.pairs)
-		s.starts = append(s.starts, first)
+		start := len(s.pairs)
+		s.starts = append(s.starts, start)
 		for r := range rows {
-			o := partner(r, b.Factor)
-			if o < 0 || o < r && partner(o, b.Factor) == r {
+			other := partner(r, b.Factor)
+			if other < 0 || other < r && partner(other, b.Factor) == r {
 				continue
 			}
 			square := 0.0
 			for _, c := range b.Columns {
-				d := float64(z[r*s.columns+c]) - float64(z[o*s.columns+c])
+				d := float64(z[r*s.columns+c]) - float64(z[other*s.columns+c])
 				square += d * d
 			}
-			p := rowPair{r, o, math.Sqrt(square)}
+			p := rowPair{r, other, math.Sqrt(square)}
 			s.pairs, s.hinges = append(s.pairs, p), append(s.hinges, max(s.margin-p.distance, 0))
 		}
-		sum += s.aggregate.Of(s.hinges[first:])
+		sum += s.aggregate.Of(s.hinges[start:])
 	}
 	s.starts = append(s.starts, len(s.pairs))
 	out[0] = T(sum)
@@ -91,12 +91,12 @@ func (s *separation[T]) Forward(in [][]T, out []T) {
 func (s *separation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	clear(din[0])
 	for k, b := range s.blocks {
-		from, to := s.starts[k], s.starts[k+1]
-		if from == to {
+		start, end := s.starts[k], s.starts[k+1]
+		if start == end {
 			continue
 		}
-		s.aggregate.Slope(s.hinges[from:to], s.slopes[from:to])
-		for n := from; n < to; n++ {
+		s.aggregate.Slope(s.hinges[start:end], s.slopes[start:end])
+		for n := start; n < end; n++ {
 			p := s.pairs[n]
 			if s.hinges[n] == 0 || p.distance == 0 || s.slopes[n] == 0 {
 				continue

@@ -279,14 +279,14 @@ func newCosts[T graph.Float](kind string, scale float64) func(in []tensor.Shape)
 			mean = make([]T, in[0].TotalSize())
 		}
 		f.rows = numeric.NewLoop(in[0][0], 1, func(i, _ int) float64 {
-			from, to, cost := i*pixels, (i+1)*pixels, 0.0
-			switch x, logits := f.in[0][from:to], f.in[1][from:to]; kind {
+			start, end, cost := i*pixels, (i+1)*pixels, 0.0
+			switch x, logits := f.in[0][start:end], f.in[1][start:end]; kind {
 			case "linear":
 				cost = numeric.SquaredError(x, logits)
 			case "bernoulli":
 				cost = logisticError(logits, x)
 			default:
-				cost = sigmoidError(mean[from:to], logits, x)
+				cost = sigmoidError(mean[start:end], logits, x)
 			}
 			f.out[i] = T(scale * cost)
 			return 0
@@ -344,8 +344,8 @@ type assignmentError[T graph.Float] struct {
 	rows, labels   int
 }
 
-// each calls visit for every weight with its target, 0 or 1. It skips unknown labels.
-func (f assignmentError[T]) each(in [][]T, visit func(index int, target T)) {
+// forWeights calls visit for every weight with its target, 0 or 1. It skips unknown labels.
+func (f assignmentError[T]) forWeights(in [][]T, visit func(index int, target T)) {
 	index := 0
 	for row := range f.rows {
 		for b, n := range f.sizes {
@@ -366,7 +366,7 @@ func (f assignmentError[T]) each(in [][]T, visit func(index int, target T)) {
 
 func (f assignmentError[T]) Forward(in [][]T, out []T) {
 	var sum float64
-	f.each(in, func(index int, target T) {
+	f.forWeights(in, func(index int, target T) {
 		d := float64(target - in[0][index])
 		sum += d * d
 	})
@@ -376,7 +376,7 @@ func (f assignmentError[T]) Forward(in [][]T, out []T) {
 func (f assignmentError[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	clear(din[0])
 	scale := 2 * dout[0] / T(f.rows)
-	f.each(in, func(index int, target T) { din[0][index] = scale * (in[0][index] - target) })
+	f.forWeights(in, func(index int, target T) { din[0][index] = scale * (in[0][index] - target) })
 }
 
 func sumOf(sizes []int) (total int) {

@@ -43,11 +43,11 @@ type variance[T graph.Float] struct {
 
 func (v *variance[T]) value(x []T, rows int) float64 {
 	c := v.columns
-	first := x[:c] // subtracted, so equal points give exactly 0
+	origin := x[:c] // subtracted, so equal points give exactly 0
 	clear(v.mean)
 	for i := c; i < rows*c; i += c {
 		for j, e := range x[i : i+c] {
-			v.mean[j] += float64(e) - float64(first[j])
+			v.mean[j] += float64(e) - float64(origin[j])
 		}
 	}
 	for j := range v.mean {
@@ -56,7 +56,7 @@ func (v *variance[T]) value(x []T, rows int) float64 {
 	sum := 0.0
 	for i := 0; i < rows*c; i += c {
 		for j, e := range x[i : i+c] {
-			d := float64(e) - float64(first[j]) - v.mean[j]
+			d := float64(e) - float64(origin[j]) - v.mean[j]
 			sum += d * d
 		}
 	}
@@ -65,10 +65,10 @@ func (v *variance[T]) value(x []T, rows int) float64 {
 
 func (v *variance[T]) gradient(x []T, rows int, dx []T) {
 	c, f := v.columns, 2/float64(rows)
-	first := x[:c]
+	origin := x[:c]
 	for i := 0; i < rows*c; i += c {
 		for j, e := range x[i : i+c] {
-			dx[i+j] = T(f * (float64(e) - float64(first[j]) - v.mean[j]))
+			dx[i+j] = T(f * (float64(e) - float64(origin[j]) - v.mean[j]))
 		}
 	}
 }
@@ -107,11 +107,11 @@ func newMPD[T graph.Float](maxRows, columns int) deviation[T] {
 // optimum is a deviation minimised over all centres, in float64. The gradient holds the centre (envelope theorem).
 type optimum[T graph.Float] struct {
 	columns int
-	find    func(x []float64, columns int) (float64, error)
+	fit     func(x []float64, columns int) (float64, error)
 	slope   func(scale float64, dx []float64)
 
-	x      []float64
-	failed error // set if the last value contained NaN or infinity
+	x   []float64
+	err error // set if the last value contained NaN or infinity
 }
 
 func (o *optimum[T]) value(x []T, rows int) float64 {
@@ -120,7 +120,7 @@ func (o *optimum[T]) value(x []T, rows int) float64 {
 		o.x = append(o.x, float64(v))
 	}
 	var v float64
-	if v, o.failed = o.find(o.x, o.columns); o.failed != nil {
+	if v, o.err = o.fit(o.x, o.columns); o.err != nil {
 		return math.NaN()
 	}
 	return v
@@ -128,11 +128,11 @@ func (o *optimum[T]) value(x []T, rows int) float64 {
 
 func (o *optimum[T]) gradient(_ []T, rows int, dx []T) {
 	g := o.x[:rows*o.columns]
-	if o.failed == nil {
+	if o.err == nil {
 		o.slope(1, g)
 	}
 	for i, v := range g {
-		if o.failed != nil {
+		if o.err != nil {
 			v = math.NaN()
 		}
 		dx[i] = T(v)
@@ -143,7 +143,7 @@ func (o *optimum[T]) gradient(_ []T, rows int, dx []T) {
 // them gives the gradient.
 func newRadius[T graph.Float](columns int) deviation[T] {
 	b := new(geometry.Ball)
-	return &optimum[T]{columns: columns, slope: b.Gradient, find: func(x []float64, columns int) (float64, error) {
+	return &optimum[T]{columns: columns, slope: b.Gradient, fit: func(x []float64, columns int) (float64, error) {
 		err := b.Enclose(x, columns)
 		return b.Radius, err
 	}}
@@ -152,7 +152,7 @@ func newRadius[T graph.Float](columns int) deviation[T] {
 // newMAD returns the mean distance from the geometric median.
 func newMAD[T graph.Float](columns int) deviation[T] {
 	m := new(geometry.Median)
-	return &optimum[T]{columns: columns, slope: m.Gradient, find: func(x []float64, columns int) (float64, error) {
+	return &optimum[T]{columns: columns, slope: m.Gradient, fit: func(x []float64, columns int) (float64, error) {
 		err := m.Fit(x, columns)
 		return m.MeanDistance, err
 	}}

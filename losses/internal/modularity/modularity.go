@@ -95,21 +95,21 @@ func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, unbias
 		for i := range m.parts {
 			m.parts[i] = part[T]{kind: d, measures: map[int]measure[T]{}}
 		}
-		m.values = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.each(i, m.value) })
-		m.slopes = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.each(i, m.slope) })
+		m.values = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.forGroups(i, m.value) })
+		m.slopes = numeric.NewLoop(partCount, 1, func(i, _ int) float64 { return m.forGroups(i, m.slope) })
 		return m
 	}
 }
 
-// each calls a function for each group of a part.
-func (m *modularity[T]) each(i int, do func(p *part[T], c *subCode[T], group int)) float64 {
+// forGroups calls a function for each group of a part.
+func (m *modularity[T]) forGroups(i int, visit func(p *part[T], c *subCode[T], group int)) float64 {
 	lo, hi := m.size*i/partCount, m.size*(i+1)/partCount
 	work := 0
 	for k := range m.codes {
 		c := &m.codes[k]
 		for g := range c.groups.count() {
 			if work >= lo && work < hi {
-				do(&m.parts[i], c, g)
+				visit(&m.parts[i], c, g)
 			}
 			work += c.groups.rows(g) * len(c.columns)
 		}
@@ -133,7 +133,7 @@ func (m *modularity[T]) value(p *part[T], c *subCode[T], g int) {
 	}
 	c.values[g] = 0
 	if hi-lo > 1 {
-		c.values[g] = m.factor(hi-lo) * p.of(hi-lo, w).value(x, hi-lo)
+		c.values[g] = m.factor(hi-lo) * p.measureFor(hi-lo, w).value(x, hi-lo)
 	}
 	if m.eager {
 		m.slope(p, c, g)
@@ -148,7 +148,7 @@ func (m *modularity[T]) slope(p *part[T], c *subCode[T], g int) {
 		clear(dx)
 		return
 	}
-	measure := p.of(hi-lo, w)
+	measure := p.measureFor(hi-lo, w)
 	if !m.eager {
 		if c.weights[g] == 0 {
 			return
@@ -171,13 +171,13 @@ func (m *modularity[T]) Forward(in [][]T, out []T) {
 	m.values.Run()
 	sum := 0.0
 	for i := range m.codes {
-		sum += m.aggregate.Of(m.count(&m.codes[i]))
+		sum += m.aggregate.Of(m.countedValues(&m.codes[i]))
 	}
 	out[0] = T(sum)
 }
 
-// count returns the values of a sub-code's groups, without groups that are too small to count.
-func (m *modularity[T]) count(c *subCode[T]) []float64 {
+// countedValues returns the values of a sub-code's groups, without groups that are too small to count.
+func (m *modularity[T]) countedValues(c *subCode[T]) []float64 {
 	q := c.counted[:0]
 	for g, v := range c.values[:c.groups.count()] {
 		if c.groups.rows(g) >= m.minRows() {
@@ -207,7 +207,7 @@ func (m *modularity[T]) factor(n int) float64 {
 
 // weigh computes the weights of the groups' deviations for the gradient.
 func (m *modularity[T]) weigh(c *subCode[T]) {
-	q := m.count(c)
+	q := m.countedValues(c)
 	slopes := c.counted[len(q):][:len(q)]
 	m.aggregate.Slope(q, slopes)
 	for g := range c.groups.count() {
@@ -269,8 +269,8 @@ type part[T graph.Float] struct {
 	measures map[int]measure[T]
 }
 
-// of returns the deviation for points with the given numbers of rows and columns.
-func (p *part[T]) of(rows, columns int) deviation[T] {
+// measureFor returns the deviation for points with the given numbers of rows and columns.
+func (p *part[T]) measureFor(rows, columns int) deviation[T] {
 	m, ok := p.measures[columns]
 	if !ok || m.maxRows < rows {
 		m.maxRows = 1
@@ -296,9 +296,9 @@ type grouping[T graph.Float] struct {
 	order  []int // rows that belong to a group
 	starts []int // start of each group, and the end of the last one
 
-	labels  []T
-	next    []int // for each small label, the position of its next row
-	compare func(a, b int) int
+	labels    []T
+	positions []int // for each small label, the position of its next row
+	compare   func(a, b int) int
 }
 
 func (g *grouping[T]) label(row int) T    { return g.labels[row*g.factors+g.factor] }
@@ -330,38 +330,38 @@ func (g *grouping[T]) read(labels []T) {
 
 // groupByLevel groups by counting. It reports false if labels are not small whole numbers.
 func (g *grouping[T]) groupByLevel() bool {
-	rows, known, top := len(g.labels)/g.factors, 0, 0
+	rows, labelled, top := len(g.labels)/g.factors, 0, 0
 	for i := range rows {
 		switch l := g.label(i); {
 		case !(l >= 0):
 			continue
-		case l >= T(len(g.next)) || l != T(int(l)):
+		case l >= T(len(g.positions)) || l != T(int(l)):
 			return false
 		default:
-			known++
+			labelled++
 			top = max(top, int(l)+1)
 		}
 	}
-	next := g.next[:top]
-	clear(next)
+	positions := g.positions[:top]
+	clear(positions)
 	for i := range rows {
 		if l := g.label(i); l >= 0 {
-			next[int(l)]++
+			positions[int(l)]++
 		}
 	}
 	start := 0
-	for l, n := range next {
-		next[l] = start
+	for l, n := range positions {
+		positions[l] = start
 		if n > 0 {
 			start += n
 			g.starts = append(g.starts, start)
 		}
 	}
-	g.order = g.order[:known]
+	g.order = g.order[:labelled]
 	for i := range rows {
 		if l := g.label(i); l >= 0 {
-			g.order[next[int(l)]] = i
-			next[int(l)]++
+			g.order[positions[int(l)]] = i
+			positions[int(l)]++
 		}
 	}
 	return true
@@ -370,7 +370,7 @@ func (g *grouping[T]) groupByLevel() bool {
 func newGrouping[T graph.Float](factor, factors, rows int) *grouping[T] {
 	g := &grouping[T]{factor: factor, factors: factors}
 	g.order, g.starts = make([]int, 0, rows), make([]int, 0, rows+1)
-	g.next = make([]int, 4*rows+1000)
+	g.positions = make([]int, 4*rows+1000)
 	g.compare = func(a, b int) int {
 		if c := cmp.Compare(g.label(a), g.label(b)); c != 0 {
 			return c

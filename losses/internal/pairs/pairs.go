@@ -47,10 +47,10 @@ func All(rows int) iter.Seq[Tile] { return tiles(rows, 0, math.MaxInt) }
 // block occur in both orders, and all other pairs occur once with weight 2.
 func Half(rows, lo int) iter.Seq[Tile] { return tiles(rows, lo, lo+kernel.PairLanes) }
 
-// tiles yields the tiles of the sources from first on. Pairs with sources from twice on have weight 2.
-func tiles(rows, first, twice int) iter.Seq[Tile] {
+// tiles yields the tiles of the sources from start on. Pairs with sources from twice on have weight 2.
+func tiles(rows, start, twice int) iter.Seq[Tile] {
 	return func(yield func(Tile) bool) {
-		for s := first; s < rows; s += kernel.PairSources {
+		for s := start; s < rows; s += kernel.PairSources {
 			t := Tile{s, min(kernel.PairSources, rows-s), 1}
 			if s >= twice {
 				t.Times = 2

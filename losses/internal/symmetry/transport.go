@@ -92,13 +92,13 @@ type transport[T graph.Float] struct {
 	matrix  []float64 // [groups*m, d, d], row-major
 	mean    []float64 // [groups, d]: Pi(sum), or the mean
 	squares []float64 // [groups]: |sum|^2
-	s       []float64 // [d]
+	scratch []float64 // [d]
 }
 
 func newTransport[T graph.Float](a Action, m int, z tensor.Shape) *transport[T] {
 	rows, d := z[0], z[1]
 	t := &transport[T]{action: a, m: m, d: d, groups: rows / m}
-	t.mean, t.squares, t.s = make([]float64, t.groups*d), make([]float64, t.groups), make([]float64, d)
+	t.mean, t.squares, t.scratch = make([]float64, t.groups*d), make([]float64, t.groups), make([]float64, d)
 	if a != Identity {
 		t.matrix = make([]float64, rows*d*d)
 	}
@@ -112,13 +112,13 @@ func (t *transport[T]) Forward(in [][]T, out []T) {
 	for g := range t.groups {
 		mean := t.mean[g*t.d : (g+1)*t.d]
 		t.gather(mean, in[0], g)
-		t.settle(mean, g)
+		t.project(mean, g)
 		t.scatter(out, mean, g)
 	}
 }
 
-// settle replaces the sum of a group by its common point, Pi(sum).
-func (t *transport[T]) settle(sum []float64, g int) {
+// project replaces the sum of a group by its common point, Pi(sum).
+func (t *transport[T]) project(sum []float64, g int) {
 	if t.action == Circle || t.action == AxisAngle {
 		t.squares[g] = numeric.Normalise(sum, sum)
 		return
@@ -134,13 +134,13 @@ func (t *transport[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	}
 	for g := range t.groups {
 		// The adjoint of spreading by rotations is gathering by the inverse rotations.
-		t.gather(t.s, dout, g)
+		t.gather(t.scratch, dout, g)
 		if t.action != Circle && t.action != AxisAngle {
-			t.settle(t.s, g)
+			t.project(t.scratch, g)
 		} else {
-			numeric.NormaliseGradient(t.s, t.mean[g*t.d:(g+1)*t.d], t.s, t.squares[g])
+			numeric.NormaliseGradient(t.scratch, t.mean[g*t.d:(g+1)*t.d], t.scratch, t.squares[g])
 		}
-		t.scatter(din[0], t.s, g)
+		t.scatter(din[0], t.scratch, g)
 	}
 }
 
@@ -209,18 +209,18 @@ func AboutAxis(axis [3]float64, factor float64, angles *gorgonia.Node) (*gorgoni
 			return tensor.Shape{rows, 4}, err
 		},
 		New: graph.Bodies(
-			func([]tensor.Shape) graph.Body[float32] { return about[float32]{axis, factor} },
-			func([]tensor.Shape) graph.Body[float64] { return about[float64]{axis, factor} }),
+			func([]tensor.Shape) graph.Body[float32] { return axisRotation[float32]{axis, factor} },
+			func([]tensor.Shape) graph.Body[float64] { return axisRotation[float64]{axis, factor} }),
 		Diff: []bool{false},
 	}, angles)
 }
 
-type about[T graph.Float] struct {
+type axisRotation[T graph.Float] struct {
 	axis   [3]float64
 	factor float64
 }
 
-func (f about[T]) Forward(in [][]T, out []T) {
+func (f axisRotation[T]) Forward(in [][]T, out []T) {
 	for i, angle := range in[0] {
 		for j, a := range f.axis {
 			out[4*i+j] = T(a)
@@ -229,7 +229,7 @@ func (f about[T]) Forward(in [][]T, out []T) {
 	}
 }
 
-func (about[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
+func (axisRotation[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
 // LSBD adds the node that losses.LSBD documents.
 func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {

@@ -69,7 +69,7 @@ func (w *rotationWalk[T]) Forward(in [][]T, out []T) {
 				w.y[i] = float64(v)
 			}
 		}
-		if a := chosen(in[2], row, w.actions); a >= 0 {
+		if a := actionOf(in[2], row, w.actions); a >= 0 {
 			rotate(w.y, w.sin[a*planes:(a+1)*planes], w.cos[a*planes:(a+1)*planes])
 		}
 		for i, v := range w.y {
@@ -89,8 +89,8 @@ func (w *rotationWalk[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 			w.y[i] = float64(out[row*n+i])
 			w.dy[i] += float64(dout[row*n+i])
 		}
-		if a := chosen(in[2], row, w.actions); a >= 0 {
-			w.back(a * planes)
+		if a := actionOf(in[2], row, w.actions); a >= 0 {
+			w.unrotate(a * planes)
 		}
 		if row%w.m == 0 && din[0] != nil {
 			for i, v := range w.dy {
@@ -105,9 +105,10 @@ func (w *rotationWalk[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	}
 }
 
-// back undoes the plane rotations of an action, starting with the first; the action's angles begin at p. The derivative
-// with respect to an angle is the inner product of the gradient with the code, rotated by a quarter turn in the plane.
-func (w *rotationWalk[T]) back(p int) {
+// unrotate undoes the plane rotations of an action, starting with the first; the action's angles begin at p. The
+// derivative with respect to an angle is the inner product of the gradient with the code, rotated by a quarter turn in
+// the plane.
+func (w *rotationWalk[T]) unrotate(p int) {
 	y, d := w.y, w.dy
 	for i := range y {
 		for j := i + 1; j < len(y); j++ {
@@ -120,8 +121,8 @@ func (w *rotationWalk[T]) back(p int) {
 	}
 }
 
-// chosen returns the action that leads to a row, or -1.
-func chosen[T graph.Float](actions []T, row, count int) int {
+// actionOf returns the action that leads to a row, or -1.
+func actionOf[T graph.Float](actions []T, row, count int) int {
 	for a, v := range actions[row*count : (row+1)*count] {
 		if v > 0.5 {
 			return a
@@ -251,7 +252,7 @@ func (p *predictByBlocks[T]) action(in [][]T, row int) int {
 	if row == 0 {
 		return -1
 	}
-	return chosen(in[2], row, len(p.columns))
+	return actionOf(in[2], row, len(p.columns))
 }
 
 func (p *predictByBlocks[T]) Forward(in [][]T, out []T) {
@@ -333,9 +334,9 @@ type prediction[T graph.Float] struct {
 func (p *prediction[T]) Forward(in [][]T, out []T) {
 	sum, n := 0.0, 0
 	for i, v := range in[0] {
-		if chosen(in[2], i/p.d, p.actions) >= 0 {
-			off := float64(v) - float64(in[1][i])
-			sum, n = sum+off*off, n+1
+		if actionOf(in[2], i/p.d, p.actions) >= 0 {
+			deviation := float64(v) - float64(in[1][i])
+			sum, n = sum+deviation*deviation, n+1
 		}
 	}
 	p.scale = 0
@@ -349,7 +350,7 @@ func (p *prediction[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	g := 2 * p.scale * float64(dout[0])
 	for i, v := range in[0] {
 		slope := T(0)
-		if chosen(in[2], i/p.d, p.actions) >= 0 {
+		if actionOf(in[2], i/p.d, p.actions) >= 0 {
 			slope = T(g * (float64(v) - float64(in[1][i])))
 		}
 		if din[0] != nil {
