@@ -33,8 +33,8 @@ type Data struct {
 	Height, Width, Channels int
 	Factors                 []factor.Factor
 	Labels                  []factor.Factor // factors of the labels of the supervision; nil: none
-	Rotations               int  // rotations in space of each labelled group; see supervision.Split
-	Real                    bool // pixels are any real numbers, not only in [0, 1]; see datasets.RealValued
+	Rotations               int             // rotations in space of each labelled group; see supervision.Split
+	Real                    bool            // pixels are any real numbers, not only in [0, 1]; see datasets.RealValued
 	// actions that lead from image to image within labelled groups; nil: unknown
 	Actions []supervision.Action
 

@@ -145,8 +145,7 @@ func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Fil
 }
 
 // noteData records the files read by a new run in its folder. For a resumed run, it reports whether they have changed.
-func (s *session) noteData(ctx context.Context) error {
-	var err error
+func (s *session) noteData(ctx context.Context) (err error) {
 	if s.files, err = s.experiment.Config.filesOf(ctx, s.experiment.Data); err != nil { // metrics may see a sample of the data
 		return err
 	}

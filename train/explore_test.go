@@ -60,7 +60,7 @@ func playedExperiment(t testing.TB, name string, overrides ...string) *Experimen
 // opened writes the page of an experiment and opens it.
 func opened(t testing.TB, b *browser.Browser, e *Experiment) *browser.Page {
 	t.Helper()
-	x := must.Get(e.exploreSome(context.Background(), 150))(t)
+	x := must.Get(e.explorer(context.Background(), 150))(t)
 	path := filepath.Join(t.TempDir(), "report.html")
 	f := must.Get(os.Create(path))(t)
 	defer f.Close()

@@ -43,7 +43,7 @@ func near(a, b []float64) bool {
 // A choice opens the dimensions of its option, with values from decode.Codes. Curves are drawn.
 func TestExploreOptions(t *testing.T) {
 	e := playedExperiment(t, "cofhae/chopsticks", "dataset={chopsticks: {variant: both, depth: 2, samples: 400}}", "metrics=[]")
-	x := must.Get(e.exploreSome(context.Background(), 150))(t)
+	x := must.Get(e.explorer(context.Background(), 150))(t)
 	known := slices.Concat(numbers(x.Known), numbers(x.Starts.Codes))
 	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model), Known: matrix.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
 	p := opened(t, browser.Open(t), e)
@@ -131,7 +131,7 @@ func TestExploreUpdate(t *testing.T) {
 			slices.Reverse(values)
 		}
 	}
-	learned := must.Get(e.exploreSome(context.Background(), 150))(t)
+	learned := must.Get(e.explorer(context.Background(), 150))(t)
 	text, err := json.Marshal(learned)
 	must.OK(t, err)
 	p.Eval(widget+".update("+string(text)+")", nil)
@@ -147,7 +147,7 @@ func TestExploreUpdate(t *testing.T) {
 	}
 	x = played["lines"]
 	other := playedExperiment(t, x.config, x.overrides...)
-	if learned, err = other.exploreSome(context.Background(), 150); err != nil {
+	if learned, err = other.explorer(context.Background(), 150); err != nil {
 		t.Fatal(err)
 	}
 	if text, err = json.Marshal(learned); err != nil {

@@ -190,14 +190,14 @@ func (e *Experiment) source() weights.Source {
 
 // Explore returns the data of a page with the interactive decoder of at most count images as JSON; nil: no decoder.
 func (e *Experiment) Explore(ctx context.Context, count int) ([]byte, error) {
-	x, err := e.exploreSome(ctx, count)
+	x, err := e.explorer(ctx, count)
 	if x == nil || err != nil {
 		return nil, err
 	}
 	return json.Marshal(x)
 }
 
-func (e *Experiment) exploreSome(ctx context.Context, count int) (*web.Explore, error) {
+func (e *Experiment) explorer(ctx context.Context, count int) (*web.Explore, error) {
 	if !e.Coder.Decodes() {
 		return nil, nil
 	}
