@@ -390,6 +390,14 @@ func TestFolderChanges(t *testing.T) {
 	must.Error(t, err, "b.png: the file changes while it is read; start again", "a file that changes")
 }
 
+// checkNotes checks the notes on a folder of pictures without labels.
+func checkNotes(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	f := newFolder(t, dir)
+	f.Labels, f.Size = "none", nil
+	must.EqualSlices(t, datatest.Build(t, f).(datasets.Noted).Notes(), want, "notes")
+}
+
 // A note names pictures that are nearly black, such as 12-bit numbers in 16 bits.
 func TestFolderDark(t *testing.T) {
 	dir := t.TempDir()
@@ -401,9 +409,7 @@ func TestFolderDark(t *testing.T) {
 		placed(t, dir, fmt.Sprint(i, ".png"), b.String())
 	}
 	want := []string{"all 10 images are nearly black, with pixels up to 0.055 of white; want lighter pixels, such as each times 18"}
-	f := newFolder(t, dir)
-	f.Labels, f.Size = "none", nil
-	must.EqualSlices(t, datatest.Build(t, f).(datasets.Noted).Notes(), want, "notes")
+	checkNotes(t, dir, want...)
 }
 
 // A note names pictures whose 16-bit values become black, also beside light ones. Pictures of zeros are black.
@@ -420,9 +426,7 @@ func TestFolderDim(t *testing.T) {
 		placed(t, dir, fmt.Sprint(i, ".png"), b.String())
 	}
 	want := []string{"2 of 5 pictures are black: their 16-bit values are up to 255 of 65,535; want values times 257: 2.png, 3.png"}
-	f := newFolder(t, dir)
-	f.Labels, f.Size = "none", nil
-	must.EqualSlices(t, datatest.Build(t, f).(datasets.Noted).Notes(), want, "notes")
+	checkNotes(t, dir, want...)
 }
 
 // A note names a number that may stand for unknown.

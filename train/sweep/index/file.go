@@ -64,22 +64,27 @@ type storedRun struct {
 	Epochs, Steps                      int
 }
 
-// load returns the runs in the file: none if it is missing, damaged or unreadable.
+// load returns the runs in the file, or none if it is missing. The error is errForeign, errDamaged, or the reason why
+// the file cannot be read.
 func load(path string) ([]entry, error) {
 	f, err := disk.Open(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, errors.Join(errForeign, err)
+		info, statErr := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case statErr == nil && !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%w: %w", err, errForeign)
+		}
+		return nil, err
 	}
 	defer f.Close() // only read
 	text, err := io.ReadAll(f)
 	if err != nil {
-		return nil, nil
+		return nil, err
 	}
 	entries, err := decode(text)
-	if errors.Is(err, errForeign) {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return entries, nil

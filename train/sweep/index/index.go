@@ -46,8 +46,8 @@ func (e *entry) unsound() bool {
 }
 
 // List lists the runs in a folder and below it, sorted by folder. It only reads runs that are new or changed since the
-// last call, and then replaces the list in [File]. If the file cannot be written, List still returns the runs. If
-// another program has made the file, the error is errForeign.
+// last call, and then replaces the list in [File]. If the file cannot be read or written, List still returns the runs.
+// If another program has made the file, the error is errForeign.
 func List(ctx context.Context, dir string) ([]*Run, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -87,15 +87,18 @@ func update(ctx context.Context, dir string) ([]entry, error) {
 		defer close(looked)
 		folders, lookErr = sweep.Look(ctx, dir, func(f sweep.Folder) bool { return unchanged(f) != nil })
 	}()
-	old, err := load(filepath.Join(dir, File))
+	old, loadErr := load(filepath.Join(dir, File))
 	known = make(map[string]*entry, len(old))
 	for i := range old {
 		known[old[i].Dir] = &old[i]
 	}
 	close(loaded)
 	<-looked
-	if err := errors.Join(err, lookErr); err != nil {
-		return nil, err
+	if errors.Is(loadErr, errForeign) {
+		return nil, loadErr
+	}
+	if lookErr != nil {
+		return nil, lookErr
 	}
 	entries := make([]entry, len(folders))
 	disk.Each(ctx, len(folders), func(i int) {
@@ -117,9 +120,11 @@ func update(ctx context.Context, dir string) ([]entry, error) {
 	if ctx.Err() != nil || len(changed) == 0 && len(entries) == len(old) {
 		return entries, ctx.Err()
 	}
-	err = readRuns(ctx, dir, folders, entries, changed)
-	read := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Run == nil }) // fewer if the context ended
-	_ = save(dir, read)                                                                          // without it, the next call reads the runs again
+	err := readRuns(ctx, dir, folders, entries, changed)
+	if loadErr == nil || errors.Is(loadErr, errDamaged) { // otherwise the file may belong to another program
+		read := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Run == nil }) // fewer if the context ended
+		_ = save(dir, read)                                                                          // without it, the next call reads the runs again
+	}
 	return entries, err
 }
 
