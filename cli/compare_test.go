@@ -173,9 +173,11 @@ func TestCompareStored(t *testing.T) {
 	if !slices.Contains(x.Notes, want) || values(x.Metrics[1].Values) != "0.25 -" {
 		t.Errorf("notes %q, want %q; values %+v", x.Notes, want, x.Metrics)
 	}
-	x, _ = compare(t, dir, "other.json", "--metrics", "mig")
-	if len(x.Metrics) != 1 || x.Metrics[0].Values[0] == nil {
-		t.Errorf("mig was not computed: %+v", x.Metrics)
+	for name, stored := range map[string]string{"mig": "0.25", "dlsbd": "0.5"} {
+		x, _ = compare(t, dir, "other.json", "--metrics", name)
+		if len(x.Metrics) != 1 || x.Metrics[0].Values[0] == nil || values(x.Metrics[0].Values[1:]) != stored {
+			t.Errorf("%s was not computed or read: %+v", name, x.Metrics)
+		}
 	}
 	o := succeed(t, "compare", dir, "other.json")
 	if !strings.Contains(o.out, " -  ") {

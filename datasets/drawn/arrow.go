@@ -73,7 +73,6 @@ type shade struct{ white, colour float32 }
 func (a *arrow) Image(i int, dst []float32) {
 	rotations := a.grid[1].Size
 	hue, drawing := a.colours[i/rotations], a.drawings[i%rotations]
-	dst = dst[:3*len(drawing)]
 	for p, s := range drawing {
 		pixel := dst[3*p : 3*p+3 : 3*p+3]
 		pixel[0] = s.white + float32(s.colour*hue[0])

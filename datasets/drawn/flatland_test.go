@@ -45,4 +45,5 @@ func TestFlatlandPicture(t *testing.T) {
 	set := &Flatland{Period: 2, Radius: 1, Size: 8, Samples: 1}
 	const want = "......../......../...#..../..###.../...#..../......../......../........"
 	must.Equal(t, picture(datatest.Build(t, set), 0), want)
+	must.OK(t, (&Flatland{Period: 17, Radius: 15, Size: 65, Samples: 4}).Validate()) // the longest period: two positions
 }

@@ -175,6 +175,8 @@ func TestFilterAndSort(t *testing.T) {
 		!slices.ContainsFunc(list.Columns, func(c column) bool { return c == column{"seed", "setting"} }) {
 		t.Errorf("columns %v", list.Columns)
 	}
+	write(t, strings.Replace(tiny, "seed: 1", "seed: 10", 1), dir, "tens", rundir.Config)
+	until(t, h.URL+"/api/runs?sort=-seed", func(l listing) bool { return l.Rows[0].Dir == "tens" && l.Rows[1].Dir == "sweep/later" }) // 10, 7
 }
 
 // The server does not send an answer again that the browser has cached. It compresses large answers.
