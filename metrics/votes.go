@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -170,6 +171,9 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Basis = Basis{Train: m.Train, Test: m.Test, Shared: true}
 	if !model.Converged {
 		r.Notes = append(r.Notes, "the regression has not converged")
+	}
+	if largest := slices.Max(x); largest > 0 && float64(m.Train)*largest*largest < 1 { // weights are at most about Train x
+		r.Notes = append(r.Notes, fmt.Sprintf("the differences of codes are at most %.2g, so the penalty of the regression lowers the value; want codes of size 1", largest))
 	}
 	return r, nil
 }
