@@ -327,7 +327,7 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	names := in.columnNames(nil)
 	g := Grid{Name: "covariance", Rows: names, Columns: names, Values: covariance}
 	normalised := Part{Name: "normalised", Values: []float64{0}}
-	r := Result{Value: math.Ldexp(value, 2*exponent), Grids: []Grid{g}}
+	r := Result{Value: math.Ldexp(value, 2*exponent), Parts: []Part{normalised}, Grids: []Grid{g}}
 	for _, row := range g.Values {
 		for c := range row {
 			row[c] = math.Ldexp(row[c], 2*exponent)
@@ -338,7 +338,6 @@ func (w *WassersteinCorrelation) Compute(ctx context.Context, in *Input) (Result
 	} else {
 		r.Notes = append(r.Notes, "all columns are constant")
 	}
-	r.Parts = []Part{normalised}
 	return r, nil
 }
 

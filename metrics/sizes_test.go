@@ -122,7 +122,7 @@ func TestCoarseForTrees(t *testing.T) {
 	}
 }
 
-// SAP notes codes whose value the penalty of its machines decides.
+// SAP and BetaVAE note codes whose value a penalty decides.
 func TestPenalised(t *testing.T) {
 	for _, c := range []struct {
 		size, offset float64
@@ -142,6 +142,10 @@ func TestPenalised(t *testing.T) {
 		got := strings.Join(evaluated(t, in, []Choice{choice("sap")}).Notes, "; ")
 		if !strings.Contains(got, c.want) || c.want == "" && strings.Contains(got, "penalty") {
 			t.Errorf("codes times %v plus %v: note %q, want %q", c.size, c.offset, got, c.want)
+		}
+		small := c.size > 0 && c.size < 1e-3
+		if notes := evaluated(t, in, []Choice{choice("beta-vae")}).Notes; strings.Contains(strings.Join(notes, "; "), "penalty") != small {
+			t.Errorf("beta-vae of codes times %v: notes %q", c.size, notes)
 		}
 		correlation := choice("sap")
 		correlation.Value.(*SAP).Score = "correlation"

@@ -148,7 +148,6 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, errNoStream
 	}
 	draw := votes.NewDraw(in.table(), in.knownRows(), in.Stream)
-	d := in.Codes.Cols
 	x, labels, err := draw.Differences(ctx, in.Codes, m.Train, m.Batch)
 	if err != nil {
 		return Result{}, err
@@ -158,18 +157,20 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if m.Standardise {
-		votes.Standardise(x, y, d)
+		votes.Standardise(x, y, in.Codes.Cols)
 	}
-	model, err := linear.FitLogistic(ctx, x, d, labels, 1, 1000)
+	model, err := linear.FitLogistic(ctx, x, in.Codes.Cols, labels, 1, 1000)
 	if err != nil {
 		return Result{}, err
 	}
 	part, value := accuracies(in, model, y, answers)
 	_, fitted := accuracies(in, model, x, labels)
-	r := Result{Value: value, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}, Notes: in.unpredictableFactors()}
-	r.Basis = Basis{Train: m.Train, Test: m.Test, Shared: true}
+	r := Result{Value: value, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}, Notes: in.unpredictableFactors(), Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}}
 	if !model.Converged {
 		r.Notes = append(r.Notes, "the regression has not converged")
+	}
+	if largest := slices.Max(x); largest > 0 && float64(m.Train)*largest*largest < 1 { // weights are at most about Train x
+		r.note("the differences of codes are at most %.2g, so the penalty of the regression lowers the value; want codes of size 1", largest)
 	}
 	return r, nil
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -10,7 +11,8 @@ import (
 
 // ASHA is the asynchronous successive halving algorithm. Rung i ends after Min Eta^i epochs, and the last rung after
 // Max. The best n/Eta of n results of a rung are promoted to the next rung; with Eta results, this is the best trial.
-// If no trial can be promoted, a new random trial begins. Failed trials count as the worst.
+// Failed trials and NaN count as the worst, and are
+// never promoted. If no trial can be promoted, a new random trial begins.
 //
 // Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020, algorithm 2.
 type ASHA struct {
@@ -75,7 +77,7 @@ func (a *ASHA) nextPromotion(trials []Trial, rung int) int {
 	}
 	slices.SortStableFunc(results, func(x, y result) int { return cmp.Compare(x.value, y.value) })
 	for _, r := range results[:min(len(results), (len(results)+failed)/a.Eta)] {
-		if t := trials[r.trial]; len(t.Values) == rung+1 && !t.Running && !t.Failed {
+		if t := trials[r.trial]; !math.IsInf(r.value, 1) && len(t.Values) == rung+1 && !t.Running && !t.Failed {
 			return r.trial
 		}
 	}

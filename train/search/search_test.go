@@ -294,7 +294,7 @@ func TestRungs(t *testing.T) {
 	}
 }
 
-// A failed trial counts in its rung and is never promoted, and neither is a running trial.
+// A failed trial, or one with NaN, counts in its rung and is never promoted, and neither is a running trial.
 func TestPromotions(t *testing.T) {
 	a := &ASHA{Settings: Settings{Space: unit}, Min: 1, Max: 2, Eta: 2}
 	trial := func(x float64, values ...float64) Trial { return Trial{Point: Point{x}, Values: values} }
@@ -308,6 +308,7 @@ func TestPromotions(t *testing.T) {
 		{"one result", []Trial{trial(0, 1)}, -1},
 		{"two results", []Trial{trial(0, 2), trial(1, 1)}, 1},
 		{"NaN", []Trial{trial(0, math.NaN()), trial(1, 1)}, 1},
+		{"only NaN", []Trial{trial(0, math.NaN()), trial(1, math.NaN())}, -1},
 		{"a failure", []Trial{{Point: Point{0}, Failed: true}, trial(1, 1)}, 1},
 		{"the best runs", []Trial{running, trial(1, 2)}, -1},
 		{"the best went on", []Trial{trial(0, 1, 1), trial(1, 2)}, -1},

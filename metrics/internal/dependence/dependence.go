@@ -229,8 +229,14 @@ func TotalCorrelation(codes matrix.Matrix) (value float64, columns []int, correl
 // of the covariance, and the covariance with n-1 degrees of freedom.
 func WassersteinCorrelation(codes matrix.Matrix) (value, trace float64, covariance [][]float64, err error) {
 	d := codes.Cols
+	x, column := mat.NewDense(codes.Rows, d, slices.Clone(codes.Data)), make([]float64, codes.Rows)
+	for c := range d {
+		if codes.UnitColumn(c, column) == 0 { // rounded means would give constant columns a covariance
+			x.SetCol(c, column)
+		}
+	}
 	var s mat.SymDense
-	stat.CovarianceMatrix(&s, mat.NewDense(codes.Rows, d, codes.Data), nil)
+	stat.CovarianceMatrix(&s, x, nil)
 	// D S has the same eigenvalues as the symmetric D^(1/2) S D^(1/2).
 	similar := mat.NewSymDense(d, nil)
 	for a := range d {
