@@ -150,12 +150,7 @@ func (p place) set(v any) {
 func places(v any, at string) (list []place) {
 	switch v := v.(type) {
 	case map[string]any:
-		var keys []string
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		for _, key := range keys {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			list = append(list, place{v, key, 0, path.Join(at, key)})
 			list = append(list, places(v[key], path.Join(at, key))...)
 		}

@@ -45,12 +45,9 @@ func shared(v gorgonia.Value, operands []gorgonia.Value) bool {
 	if !ok {
 		return true
 	}
-	for _, o := range operands {
-		if o.Uintptr() == t.Uintptr() || o.Dtype() != t.Dtype() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(operands, func(o gorgonia.Value) bool {
+		return o.Uintptr() == t.Uintptr() || o.Dtype() != t.Dtype()
+	})
 }
 
 // total is a sum of two values; tensors are added in parallel.

@@ -72,15 +72,13 @@ func (a *Array) Rows(axes []int) (*Rows, error) {
 
 // begin determines how to read rows.
 func (r *Rows) begin() (err error) {
-	if r.rows != 0 {
-		r.slab = min(max(1, r.shape[0]), max(1, mostSlab/max(1, r.row)))
-		return nil
+	unit := mostSlab
+	if r.rows == 0 {
+		if r.stream, err = r.a.open(); err != nil {
+			return err
+		}
+		unit = cmp.Or(r.stream.Unit(), usualSlab)
 	}
-	if r.stream, err = r.a.open(); err != nil {
-		return err
-	}
-	unit := r.stream.Unit()
-	unit = cmp.Or(unit, usualSlab)
 	r.slab = min(max(1, r.shape[0]), max(1, unit/max(1, r.row)))
 	return nil
 }

@@ -14,14 +14,21 @@ var ErrForeign = errors.New("want a file that is in this folder only; remove it"
 // OpenFile opens a file for writing, like os.OpenFile, but it follows no link and rejects files with several names
 // (hard links).
 func OpenFile(path string, flag int) (*os.File, error) {
-	if err := checkFile(path); err != nil {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		err = foreign(path, info)
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, flag&^os.O_TRUNC|noFollow, 0o666)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
+	info, err = f.Stat()
 	if err == nil {
 		err = foreign(path, info)
 	}
@@ -32,18 +39,6 @@ func OpenFile(path string, flag int) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// checkFile returns an error if a path exists and is not a regular file with one name.
-func checkFile(path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return foreign(path, info)
 }
 
 func foreign(path string, info fs.FileInfo) error {

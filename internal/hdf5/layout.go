@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -154,10 +155,7 @@ func (a *Array) readFilters(r *cursor) error {
 		switch f.id {
 		case deflateFilter, shuffleFilter, fletcherFilter, lzfFilter:
 		default:
-			label := otherFilters[f.id]
-			if label == "" {
-				label = string(name)
-			}
+			label := cmp.Or(otherFilters[f.id], string(name))
 			return fmt.Errorf("is packed with filter %d (%s), which is not read; want gzip (deflate), lzf, shuffle or fletcher32", f.id, label)
 		}
 		a.filters = append(a.filters, f)

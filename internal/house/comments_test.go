@@ -1,6 +1,7 @@
 package house
 
 import (
+	"cmp"
 	"go/ast"
 	"slices"
 	"strings"
@@ -63,25 +64,16 @@ func documented(t *testing.T, f file, d *ast.GenDecl) {
 		switch s := s.(type) {
 		case *ast.TypeSpec:
 			if s.Name.IsExported() {
-				named(t, f, s.Name.Name, first(s.Doc, d.Doc))
+				named(t, f, s.Name.Name, cmp.Or(s.Doc, d.Doc))
 			}
 		case *ast.ValueSpec:
 			for _, n := range s.Names {
-				if n.IsExported() && first(s.Doc, s.Comment, d.Doc) == nil {
+				if n.IsExported() && cmp.Or(s.Doc, s.Comment, d.Doc) == nil {
 					t.Errorf("%s: %s has no comment", f.path, n.Name)
 				}
 			}
 		}
 	}
-}
-
-func first(all ...*ast.CommentGroup) *ast.CommentGroup {
-	for _, c := range all {
-		if c != nil {
-			return c
-		}
-	}
-	return nil
 }
 
 // named checks that a comment begins with a name, perhaps after an article.

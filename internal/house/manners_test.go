@@ -1,6 +1,7 @@
 package house
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"regexp"
@@ -56,12 +57,12 @@ func TestErrorsDocumented(t *testing.T) {
 					if !slices.Contains(failures, s.Name.Name) {
 						continue
 					}
-					name, doc = s.Name.Name, first(s.Doc, g.Doc)
+					name, doc = s.Name.Name, cmp.Or(s.Doc, g.Doc)
 				case *ast.ValueSpec:
 					if name = s.Names[0].Name; !regexp.MustCompile(`^Err[A-Z]`).MatchString(name) || len(s.Values) == 0 {
 						continue
 					}
-					doc = first(s.Doc, s.Comment, g.Doc)
+					doc = cmp.Or(s.Doc, s.Comment, g.Doc)
 				default:
 					continue
 				}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,10 +143,7 @@ func (w *Watch) dead(path string, generation int, text string, after time.Durati
 // generation returns the newest generation of the claims on a path, or 0 without claims.
 func (w *world) generation(path string) (newest int, err error) {
 	all, err := w.generations(path)
-	for _, n := range all {
-		newest = max(newest, n)
-	}
-	return newest, err
+	return slices.Max(append(all, 0)), err
 }
 
 // generations lists the generations that have a folder.
@@ -207,16 +205,12 @@ func (w *Watch) claim(path string, locked bool) (*claim, error) {
 			return nil, err
 		}
 	}
-	if err := world.Mkdir(c.dir); err != nil {
-		if errors.Is(err, fs.ErrExist) { // another process was faster
-			return nil, &HeldError{claimed: true}
-		}
-		return nil, err
+	if err = world.Mkdir(c.dir); errors.Is(err, fs.ErrExist) { // another process was faster
+		err = &HeldError{claimed: true}
+	} else if err == nil {
+		err = c.establish(newest + 1)
 	}
-	if err := c.establish(newest + 1); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, err
 }
 
 // establish makes the new folder, which other processes already see, the claim of this process. It writes the holder
@@ -348,19 +342,18 @@ func (c *claim) beat() error {
 	}
 	c.mutex.Lock()
 	c.beats++
-	text := c.head(strconv.Itoa(c.beats))
+	first := strconv.Itoa(c.beats)
 	c.mutex.Unlock()
-	err = c.world.Rewrite(filepath.Join(c.dir, holderName), text) // last, because a list of a folder may be outdated
-	if err != nil && gone(err) {
-		return ErrLost
-	}
-	return err
+	return c.rewrite(first) // last, because a list of a folder may be outdated
 }
 
 // release lets other processes claim the path.
-func (c *claim) release() error {
-	err := c.world.Rewrite(filepath.Join(c.dir, holderName), c.head(released))
-	if err != nil && gone(err) {
+func (c *claim) release() error { return c.rewrite(released) }
+
+// rewrite rewrites the first line of the holder's file.
+func (c *claim) rewrite(first string) error {
+	err := c.world.Rewrite(filepath.Join(c.dir, holderName), c.head(first))
+	if gone(err) {
 		return ErrLost
 	}
 	return err

@@ -47,13 +47,23 @@ const holderSize = 512
 
 // holderOf returns the holder of a lock, if the file contains it.
 func holderOf(f *os.File) string {
-	text, err := io.ReadAll(io.NewSectionReader(f, 0, holderSize))
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err2 := strconv.Atoi(strings.TrimSpace(first))
-	if err != nil || err2 != nil {
+	first, _ := holderLines(f)
+	pid, err := strconv.Atoi(strings.TrimSpace(first))
+	if err != nil {
 		return ""
 	}
 	return fmt.Sprintf(" (process %d)", pid)
+}
+
+// holderLines returns the two lines of a lock file; empty: unknown.
+func holderLines(f *os.File) (process, host string) {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, holderSize))
+	if err != nil {
+		return "", ""
+	}
+	process, rest, _ := strings.Cut(string(text), "\n")
+	host, _, _ = strings.Cut(rest, "\n")
+	return process, host
 }
 
 // Host returns the name of the machine that last locked a path; empty: unknown.
@@ -63,11 +73,6 @@ func Host(path string) string {
 		return ""
 	}
 	defer f.Close() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, holderSize))
-	if err != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(string(text), "\n")
-	host, _, _ := strings.Cut(rest, "\n")
+	_, host := holderLines(f)
 	return host
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -201,10 +202,7 @@ func (p *process) List(at string) (names []string, err error) {
 	if n == nil || n.files == nil {
 		return nil, fmt.Errorf("%s: %w", at, fs.ErrNotExist)
 	}
-	for name := range n.files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names = slices.Sorted(maps.Keys(n.files))
 	p.lists[at] = list{names, p.sim.time + 30*time.Second}
 	return names, nil
 }

@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 )
@@ -19,13 +20,5 @@ func Each(ctx context.Context, n int, body func(i int) error) error {
 			errs[i] = body(i)
 		}
 	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(ctx.Err(), cmp.Or(errs...))
 }

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -226,15 +227,9 @@ func TestDamagedArchives(t *testing.T) {
 		}},
 	} {
 		files := map[string][]byte{rundir.ModelFile: manifest}
-		for name, content := range good.files {
-			files[name] = content
-		}
+		maps.Copy(files, good.files)
 		test.change(files)
-		var names []string
-		for name := range files {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(files))
 		refused(t, test.what, test.want, zipped(t, names, files))
 	}
 	content := must.Read(t, filepath.Join(archives, "cofhae-chopsticks.zip"))

@@ -2,6 +2,7 @@ package logic_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -84,10 +85,7 @@ func gradientOf(t *testing.T, q *logic.Quantity, b logic.Batch) (float64, []floa
 		if rows == nil {
 			return nil
 		}
-		var all []float64
-		for _, r := range rows {
-			all = append(all, r...)
-		}
+		all := slices.Concat(rows...)
 		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(len(rows), len(rows[0])), gorgonia.WithName(name),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(len(rows), len(rows[0])), tensor.WithBacking(all))))
 	}

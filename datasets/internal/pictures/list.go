@@ -214,10 +214,8 @@ func Read(root *os.Root, name string, buf []byte) ([]byte, error) {
 		return buf, fmt.Errorf("the file has %d bytes; want at most %d", info.Size(), maxPictureFile)
 	}
 	buf = slices.Grow(buf[:0], int(info.Size()))[:info.Size()]
-	if _, err := io.ReadFull(f, buf); err != nil {
-		return buf, err
-	}
-	return buf, nil
+	_, err = io.ReadFull(f, buf)
+	return buf, err
 }
 
 // HasPictures reports whether a folder contains a picture. Errors of other data sets use it for a hint.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -110,11 +111,7 @@ func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
 		keys[i] = string(key)
 		number[keys[i]] = 0
 	}
-	order := make([]string, 0, len(number))
-	for key := range number {
-		order = append(order, key)
-	}
-	slices.Sort(order)
+	order := slices.Sorted(maps.Keys(number))
 	for g, key := range order {
 		number[key] = g
 	}
