@@ -11,8 +11,8 @@ import (
 
 // ASHA is the asynchronous successive halving algorithm. Rung i ends after Min Eta^i epochs, and the last rung after
 // Max. The best n/Eta of n results of a rung are promoted to the next rung; with Eta results, this is the best trial.
-// Failed trials and NaN count as the worst, and are
-// never promoted. If no trial can be promoted, a new random trial begins.
+// Failed trials and NaN count as the worst, and are never promoted. If no trial can be promoted, a new random trial
+// begins.
 //
 // Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020, algorithm 2.
 type ASHA struct {
