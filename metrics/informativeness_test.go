@@ -92,6 +92,12 @@ func TestContractionKinds(t *testing.T) {
 	near(t, "mean distance", value(t, "contraction-mean", in), sum/pairs, 1e-12)
 	wide := gridInput(factors, 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	near(t, "mean distance to a constant column", compute(t, &Contraction{Columns: []int{1}}, wide).Value, sum/pairs, 1e-12)
+	for i := range in.Codes.Rows { // codes of any scale
+		in.Codes.Data[i] = 1e-20 * float64(i)
+		wide.Codes.Data[2*i] = 1e20 * float64(i)
+	}
+	near(t, "contraction of tiny codes", value(t, "contraction-mean", in), sum/pairs, 1e-12)
+	near(t, "contraction of large codes", value(t, "contraction-max", wide), 0, 0)
 }
 
 // Random pairs estimate the mean over all pairs.
