@@ -36,6 +36,9 @@ func TestInformativenessOracles(t *testing.T) {
 	wide := gridInput(factors, 3, scaledLevels(shape, 5))
 	narrow := gridInput(factors, 3, scaledLevels(shape, 0.5))
 	constant := gridInput(factors, 2, func([]int, []float64) {})
+	uneven := gridInput(factors, 4, func(l []int, z []float64) {
+		z[0], z[1], z[2], z[3] = 1e12*float64(l[0]), 1e-12*float64(l[1]), 1e-12*float64(l[2]), 0.1
+	})
 	duplicated := gridInput(factors, 6, func(l []int, z []float64) {
 		for k, v := range l {
 			z[k], z[k+3] = float64(v), float64(v)
@@ -53,6 +56,7 @@ func TestInformativenessOracles(t *testing.T) {
 	near(t, "contraction-max of constant codes", value(t, "contraction-max", constant), math.Sqrt(3), 1e-12)
 	for _, name := range []string{"mse", "mae", "me"} {
 		near(t, name+" of narrow codes", value(t, name, narrow), 0, 1e-12)
+		near(t, name+" of columns of different sizes", value(t, name, uneven), 0, 1e-12)
 	}
 	variance := func(n float64) float64 { return (n + 1) / (n - 1) / 12 } // of 0, 1/(n-1), ..., 1
 	near(t, "mse of constant codes", value(t, "mse", constant), (variance(3)+variance(4)+variance(5))/3, 1e-12)
