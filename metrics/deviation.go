@@ -390,7 +390,7 @@ func (in *Input) affineCodes(ctx context.Context) (codes matrix.Matrix, blocks [
 		if p.Codes.Rows == 0 {
 			continue
 		}
-		predicted, shares, err := predict.Affine(ctx, balanced(p.Codes), p.factorRows(unitsRange), len(p.factors))
+		predicted, shares, err := predict.Affine(ctx, p.Codes, p.factorRows(unitsRange), len(p.factors))
 		if err != nil {
 			return codes, nil, nil, err
 		}

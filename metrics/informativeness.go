@@ -12,7 +12,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics/internal/pairs"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
-	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Contraction is the informativeness metric of Zhang and Sugiyama 2024, equation 27 and table 2, 0 or more. It measures
@@ -328,8 +327,8 @@ func affineError(
 	if err != nil {
 		return Result{}, err
 	}
-	p := &predict.Recovery{X: balanced(in.Codes).Data, Columns: in.Codes.Cols, Y: in.factorRows(u), Factors: len(in.Factors)}
-	p.Fit.Interrupt = ctx.Err
+	p := &predict.Recovery{Columns: in.Codes.Cols, Y: in.factorRows(u), Factors: len(in.Factors)}
+	p.X, p.Fit.Interrupt = predict.Balanced(in.Codes).Data, ctx.Err
 	value, errors, err := fit(p)
 	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
@@ -338,33 +337,4 @@ func affineError(
 	r.Basis.Rows, r.Basis.Shared = sampleSize, true
 	r.Basis.checkAffine(in.Codes.Rows, in.Codes.Cols)
 	return r.withScore()
-}
-
-// balanced returns codes for an affine fit, which ignores directions below 1e-12 of the largest. Columns with a range
-// below 2^-30 of the largest range get this range, unless they vary by rounding alone.
-func balanced(codes matrix.Matrix) matrix.Matrix {
-	ranges, lows := make([]float64, codes.Cols), slices.Clone(codes.Row(0))
-	for c, low := range lows {
-		high := low
-		for i := range codes.Rows {
-			v := codes.Row(i)[c]
-			low, high = min(low, v), max(high, v)
-		}
-		if r := high/2 - low/2; r > 1e-12*max(high, -low) {
-			ranges[c], lows[c] = r, low
-		}
-	}
-	scaled, largest := codes, slices.Max(ranges)
-	for c, r := range ranges {
-		if r == 0 || r >= 0x1p-30*largest {
-			continue
-		}
-		if &scaled.Data[0] == &codes.Data[0] {
-			scaled.Data = slices.Clone(codes.Data)
-		}
-		for i := range codes.Rows {
-			scaled.Row(i)[c] = (codes.Row(i)[c] - lows[c]) / r * largest
-		}
-	}
-	return scaled
 }

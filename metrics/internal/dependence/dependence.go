@@ -258,7 +258,8 @@ func WassersteinCorrelation(codes matrix.Matrix) (value, trace float64, covarian
 	if !eigen.Factorize(similar, false) {
 		return 0, 0, nil, errors.New("the eigenvalues of the codes' covariance do not converge")
 	}
-	return math.Ldexp(wassersteinDistance(math.Ldexp(trace, -e), eigen.Values(nil)), e), trace, symmetricRows(&s), nil
+	value = math.Ldexp(wassersteinDistance(math.Ldexp(trace, -e), eigen.Values(nil)), e)
+	return value, trace, symmetricRows(&s), nil
 }
 
 // Spread returns sqrt(d) times the mean over the d columns of the standard deviation of the normalised codes (Chen and
