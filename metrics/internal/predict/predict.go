@@ -263,8 +263,9 @@ func regressed(t levels.Table, exact [][]float64, first, rows []int) []float64 {
 	return list
 }
 
-// Balanced returns codes for an affine fit, which ignores directions below 1e-12 of the largest. Columns with a standard
-// deviation below 2^-30 of the largest get mean 0 and the largest deviation, unless they vary by rounding alone.
+// Balanced returns codes for an affine fit, which ignores directions below 1e-12 of the largest. Columns with a
+// standard deviation below 2^-30 of the largest get mean 0 and the largest deviation, unless they vary by rounding
+// alone.
 func Balanced(codes matrix.Matrix) matrix.Matrix {
 	deviations, column := make([]float64, codes.Cols), make([]float64, codes.Rows)
 	for c := range deviations {
