@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,8 @@ func TestInformativenessOracles(t *testing.T) {
 		near(t, name+" of narrow codes", value(t, name, narrow), 0, 1e-12)
 		near(t, name+" of columns of different sizes", value(t, name, uneven), 0, 1e-12)
 	}
+	projected := compute(t, &SubCodeDeviation{Deviation: factor.Variance, Project: "linear"}, uneven)
+	near(t, "least part explained of columns of different sizes", slices.Min(projected.Part("explained")), 1, 1e-12)
 	variance := func(n float64) float64 { return (n + 1) / (n - 1) / 12 } // of 0, 1/(n-1), ..., 1
 	near(t, "mse of constant codes", value(t, "mse", constant), (variance(3)+variance(4)+variance(5))/3, 1e-12)
 	near(t, "me of constant codes", value(t, "me", constant), math.Sqrt(3)/2, 1e-12)
