@@ -27,8 +27,11 @@ func TestEvalHierarchy(t *testing.T) {
 	if v := all["r4"]; !(v.Value >= 0.9) || v.Value != continuous["r4"].Value || len(v.PerFactor) != 3 || len(v.Grids) != 3 {
 		t.Errorf("r4 %+v; of continuous factors %v", v, continuous["r4"].Value)
 	}
-	flat, _ := measure(t, with("--metrics", "h-error", "--hierarchy", "flat.json", "--true-hierarchy", "hierarchy.json")...)
+	flat, log := measure(t, with("--metrics", "h-error", "--hierarchy", "flat.json", "--true-hierarchy", "hierarchy.json")...)
 	must.Equal(t, flat["h-error"].Value, 2, "h-error of a flat hierarchy")
+	if want := "the hierarchy flat.json has 2 dimensions, but there are 3 columns of codes\n"; !strings.HasSuffix(log, want) || strings.Contains(log, "the hierarchy hierarchy.json") {
+		t.Errorf("log %q, want the end %q", log, want)
+	}
 
 	_, log = measure(t, fewTrees(files...)...)
 	for _, line := range []string{"metric r4c: the hierarchy of the codes is not known; eval takes it with --hierarchy", "metric h-error: ",

@@ -284,6 +284,8 @@ func TestTableTrains(t *testing.T) {
 	}
 	checkMistake(t, call(t, "table", own, "--rehearse"), 2, "--rehearse belongs to --dry-run")
 	checkMistake(t, call(t, "table", "enriching-table3", "--dry-run"), 2, "trains nothing")
+	o = succeed(t, "table", "dialects", "--dry-run")
+	must.Equal(t, o.out, "the ledger has all runs of dialects at the scale quick; --fresh lists them\n", "all in the ledger")
 	checkMistake(t, call(t, "table", own, "--jobs", "0"), 2, "--jobs")
 	checkMistake(t, call(t, "table", "--no-run"), 2, "belong to a table")
 	for _, name := range []string{"metrics.json", "config.yaml"} { // of a run of the table

@@ -163,12 +163,12 @@ func TestPoseErrors(t *testing.T) {
 	d, still := posed(t, rotation.Octahedral()), posed(t, rotation.Octahedral()[:1])
 	images := arrayFile(t, "images.npy", []int{1, 2}, int64(0), 9)
 	for want, s := range map[string]Kind{
-		`factor "object" of dataset posed is categorical, and a transformation needs an angle`:                                              &Pairs{Count: 2},
+		`factor "object" of dataset posed is categorical, and a transformation needs an angle; want a circular factor and this one in hold`: &Pairs{Count: 2},
 		"40 groups of 5 of distinct images cannot be drawn from the 192 images":                                                             &Pairs{Count: 40, Images: 5, Hold: []string{"object"}},
-		"images: 1 is out of range; want 2 to":                                                                                              &Pairs{Count: 1, Images: 1},
-		`step 4 is too long for factor "hue" of dataset posed; want 1 to 3`:                                                                 &Paths{Count: 1, Length: 3, Step: 4},
-		"2 factors that turn; name one as factor: hue, pose":                                                                                &ObjectViews{},
-		"have 24 views; want groups of 2 to 24":                                                                                             &ObjectViews{Factor: "pose", Images: 25},
+		"images: 1 is out of range; want 2 to":                              &Pairs{Count: 1, Images: 1},
+		`step 4 is too long for factor "hue" of dataset posed; want 1 to 3`: &Paths{Count: 1, Length: 3, Step: 4},
+		"2 factors that turn; name one as factor: hue, pose":                &ObjectViews{},
+		"have 24 views; want groups of 2 to 24":                             &ObjectViews{Factor: "pose", Images: 25},
 		`factor "object" of dataset posed is categorical, and a transformation needs an angle; want a circular factor, or one of rotations`: &ObjectViews{Factor: "object"},
 		"has 2 of each image; want one for each factor of dataset posed with rotations, 1":                                                  &Groups{Images: images, Rotations: arrayFile(t, "two.npy", []int{1, 2, 8}, make([]float64, 16)...)},
 	} {

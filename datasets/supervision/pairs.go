@@ -56,7 +56,7 @@ func (p *Pairs) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	}
 	for k, f := range d.Factors() {
 		if !f.Turns() && !held[k] && p.Count > 0 {
-			return nil, fmt.Errorf("pairs: factor %q of dataset %s is %s, and a transformation needs an angle; name it in hold, or use views", f.Name, d.Name(), f.Kind)
+			return nil, fmt.Errorf("pairs: factor %q of dataset %s is %s, and a transformation needs an angle; want a circular factor and this one in hold, or views", f.Name, d.Name(), f.Kind)
 		}
 	}
 	order := s.Perm(d.Len())

@@ -138,6 +138,7 @@ func TestLive(t *testing.T) {
 	p.Wait(`Serve.run.shown !== ` + strconv.Quote(before) + ` && Serve.run.player.code.every(v => v === 0.5)`)
 	must.OK(t, held.Close())
 	p.Wait(`document.querySelector("#status .state").textContent === "stopped"`)
+	p.Wait(`Serve.progress({ state: "finished", epoch: 2, epochs: 6, progress: 1 }).textContent === " 2/6, stopped early"`)
 	must.OK(t, os.RemoveAll(path))
 	p.Forgive("404")
 	p.Wait(`!document.getElementById("failure").hidden`)

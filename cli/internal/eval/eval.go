@@ -202,7 +202,7 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.readHierarchies(e.in); err != nil {
+	if err := c.readHierarchies(e); err != nil {
 		return nil, err
 	}
 	if err := e.in.Validate(); err != nil {

@@ -243,17 +243,32 @@ func parseRange(text string, d int) (first, last int, err error) {
 	return first, last, nil
 }
 
-func (c *Command) readHierarchies(in *metrics.Input) error {
+// readHierarchies reads the hierarchies and components. A remark names a hierarchy that does not fit its columns:
+// h-error compares two hierarchies without looking at columns.
+func (c *Command) readHierarchies(e *Evaluation) error {
+	in, factors := e.in, len(e.in.Factors)
+	if e.withoutFactors {
+		factors = 0
+	}
 	for _, file := range []struct {
-		path string
-		into *hierarchy.Hierarchy
-	}{{c.Hierarchy, &in.Hierarchy}, {c.TrueHierarchy, &in.TrueHierarchy}} {
+		path    string
+		into    *hierarchy.Hierarchy
+		columns int
+		what    string
+	}{
+		{c.Hierarchy, &in.Hierarchy, in.Codes.Cols, "columns of codes"},
+		{c.TrueHierarchy, &in.TrueHierarchy, factors, "factors"},
+	} {
 		if file.path == "" {
 			continue
 		}
 		h, err := hierarchy.Read(file.path)
 		if err != nil {
 			return fmt.Errorf("hierarchy: %w", err)
+		}
+		if n := h.Dimensions(); n != file.columns && file.columns > 0 {
+			e.remarks = append(e.remarks, fmt.Sprintf("the hierarchy %s has %d dimensions, but there are %d %s",
+				file.path, n, file.columns, file.what))
 		}
 		*file.into = h
 	}

@@ -57,7 +57,12 @@ func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (fa
 	if err != nil {
 		return nil, err
 	}
-	if c.DryRun {
+	switch {
+	case len(runs) == 0 && c.DryRun && !c.JSON:
+		_, err := fmt.Fprintf(s.Out, "the ledger has all runs of %s at the scale %s; --fresh lists them\n",
+			t.Name, c.Scale)
+		return nil, err
+	case c.DryRun:
 		list, err := c.forecasts(ctx, t, s, runs)
 		if err != nil {
 			return nil, err

@@ -40,7 +40,8 @@ Serve.state = (name) => Unravel.element("span", { className: "state " + name }, 
 Serve.progress = function (run) {
   if (!run.epochs) return "";
   const bar = Unravel.element("progress", { max: 1, value: run.progress, "aria-label": "progress of training" });
-  return Unravel.element("span", {}, bar, ` ${run.epoch}/${run.epochs}`);
+  const early = run.state === "finished" && run.epoch > 0 && run.epoch < run.epochs ? ", stopped early" : "";
+  return Unravel.element("span", {}, bar, ` ${run.epoch}/${run.epochs}${early}`);
 };
 
 // cell writes the value of a run in a column: rounded numbers and unchanged texts.
