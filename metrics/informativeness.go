@@ -327,8 +327,8 @@ func affineError(
 	if err != nil {
 		return Result{}, err
 	}
-	p := &predict.Recovery{X: in.Codes.Data, Columns: in.Codes.Cols, Y: in.factorRows(u), Factors: len(in.Factors)}
-	p.Fit.Interrupt = ctx.Err
+	p := &predict.Recovery{Columns: in.Codes.Cols, Y: in.factorRows(u), Factors: len(in.Factors)}
+	p.X, p.Fit.Interrupt = predict.Balanced(in.Codes).Data, ctx.Err
 	value, errors, err := fit(p)
 	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)

@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,9 @@ func TestInformativenessOracles(t *testing.T) {
 	wide := gridInput(factors, 3, scaledLevels(shape, 5))
 	narrow := gridInput(factors, 3, scaledLevels(shape, 0.5))
 	constant := gridInput(factors, 2, func([]int, []float64) {})
+	uneven := gridInput(factors, 4, func(l []int, z []float64) {
+		z[0], z[1], z[2], z[3] = 1e12*float64(l[0]), 1e-12*float64(l[1]), 1e-12*float64(l[2]), 0.1
+	})
 	duplicated := gridInput(factors, 6, func(l []int, z []float64) {
 		for k, v := range l {
 			z[k], z[k+3] = float64(v), float64(v)
@@ -53,7 +57,10 @@ func TestInformativenessOracles(t *testing.T) {
 	near(t, "contraction-max of constant codes", value(t, "contraction-max", constant), math.Sqrt(3), 1e-12)
 	for _, name := range []string{"mse", "mae", "me"} {
 		near(t, name+" of narrow codes", value(t, name, narrow), 0, 1e-12)
+		near(t, name+" of columns of different sizes", value(t, name, uneven), 0, 1e-12)
 	}
+	projected := compute(t, &SubCodeDeviation{Deviation: factor.Variance, Project: "linear"}, uneven)
+	near(t, "least part explained of columns of different sizes", slices.Min(projected.Part("explained")), 1, 1e-12)
 	variance := func(n float64) float64 { return (n + 1) / (n - 1) / 12 } // of 0, 1/(n-1), ..., 1
 	near(t, "mse of constant codes", value(t, "mse", constant), (variance(3)+variance(4)+variance(5))/3, 1e-12)
 	near(t, "me of constant codes", value(t, "me", constant), math.Sqrt(3)/2, 1e-12)
@@ -92,6 +99,12 @@ func TestContractionKinds(t *testing.T) {
 	near(t, "mean distance", value(t, "contraction-mean", in), sum/pairs, 1e-12)
 	wide := gridInput(factors, 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	near(t, "mean distance to a constant column", compute(t, &Contraction{Columns: []int{1}}, wide).Value, sum/pairs, 1e-12)
+	for i := range in.Codes.Rows { // codes of any scale
+		in.Codes.Data[i] = 1e-20 * float64(i)
+		wide.Codes.Data[2*i] = 1e20 * float64(i)
+	}
+	near(t, "contraction of tiny codes", value(t, "contraction-mean", in), sum/pairs, 1e-12)
+	near(t, "contraction of large codes", value(t, "contraction-max", wide), 0, 0)
 }
 
 // Random pairs estimate the mean over all pairs.

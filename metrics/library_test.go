@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +129,12 @@ func TestUnsupervisedOracles(t *testing.T) {
 	root := math.Sqrt(va*va + vb*vb + 2*math.Sqrt(va*vb*(va*vb-c*c)))
 	r := compute(t, named("wasserstein-correlation"), mixed)
 	near(t, "wasserstein correlation", r.Value, 2*(va+vb)-2*root, 1e-12)
+	small := *mixed
+	small.Codes.Data = slices.Clone(mixed.Codes.Data)
+	for i := range small.Codes.Data {
+		small.Codes.Data[i] *= 1e-40
+	}
+	near(t, "of small codes", 1e80*value(t, "wasserstein-correlation", &small), r.Value, 1e-12)
 	near(t, "normalised", r.Part("normalised")[0], (2*(va+vb)-2*root)/(va+vb), 1e-12)
 
 	twice := gridInput(factors, 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), -float64(l[0]) })

@@ -241,8 +241,14 @@ func WassersteinCorrelation(codes matrix.Matrix) (value, trace float64, covarian
 	similar := mat.NewSymDense(d, nil)
 	for a := range d {
 		trace += s.At(a, a)
+	}
+	_, e := math.Frexp(trace)
+	for a := range d {
 		for b := a; b < d; b++ {
-			similar.SetSym(a, b, math.Sqrt(s.At(a, a))*s.At(a, b)*math.Sqrt(s.At(b, b)))
+			v := math.Ldexp(math.Sqrt(s.At(a, a))*s.At(a, b)*math.Sqrt(s.At(b, b)), -2*e)
+			if !(math.Abs(v) < 1e-60) { // EigenSym panics if eigenvalues are below 1e-122
+				similar.SetSym(a, b, v)
+			}
 		}
 	}
 	if norm := mat.Norm(similar, 1); math.IsNaN(norm) || math.IsInf(norm, 0) {
@@ -252,7 +258,8 @@ func WassersteinCorrelation(codes matrix.Matrix) (value, trace float64, covarian
 	if !eigen.Factorize(similar, false) {
 		return 0, 0, nil, errors.New("the eigenvalues of the codes' covariance do not converge")
 	}
-	return wassersteinDistance(trace, eigen.Values(nil)), trace, symmetricRows(&s), nil
+	value = math.Ldexp(wassersteinDistance(math.Ldexp(trace, -e), eigen.Values(nil)), e)
+	return value, trace, symmetricRows(&s), nil
 }
 
 // Spread returns sqrt(d) times the mean over the d columns of the standard deviation of the normalised codes (Chen and

@@ -81,7 +81,10 @@ type column struct {
 func (s *Contraction) points() (z, y *kernel.Points[float64], others []column) {
 	n, k := s.Codes.Rows, len(s.Factors)
 	z = kernel.NewPoints[float64](n, s.Codes.Cols)
-	z.Set(s.Codes.Data, n)
+	z.Resize(n)
+	for i, v := range s.Codes.Data {
+		z.Column(i % s.Codes.Cols)[i/s.Codes.Cols] = v
+	}
 	var ordinal []int
 	for j, f := range s.Factors {
 		if s.Numbers || f.Kind == factor.Ordinal {

@@ -263,6 +263,30 @@ func regressed(t levels.Table, exact [][]float64, first, rows []int) []float64 {
 	return list
 }
 
+// Balanced returns codes for an affine fit, which ignores directions below 1e-12 of the largest. Columns with a
+// standard deviation below 2^-30 of the largest get mean 0 and the largest deviation, unless they vary by rounding
+// alone.
+func Balanced(codes matrix.Matrix) matrix.Matrix {
+	deviations, column := make([]float64, codes.Cols), make([]float64, codes.Rows)
+	for c := range deviations {
+		deviations[c] = codes.UnitColumn(c, column)
+	}
+	balanced, largest := codes, slices.Max(deviations)
+	for c, d := range deviations {
+		if d >= 0x1p-30*largest || d <= 1e-12*math.Abs(codes.Data[c]) {
+			continue
+		}
+		if &balanced.Data[0] == &codes.Data[0] {
+			balanced.Data = slices.Clone(codes.Data)
+		}
+		codes.UnitColumn(c, column)
+		for i, v := range column {
+			balanced.Row(i)[c] = v * largest
+		}
+	}
+	return balanced
+}
+
 // Affine returns the predictions h_j(z) of the k values y_j of each row, row by row. h_j is the affine map of all code
 // columns with the minimum mean squared error,
 //
@@ -271,7 +295,7 @@ func regressed(t levels.Table, exact [][]float64, first, rows []int) []float64 {
 // explained is the fraction of each value's variance that h_j explains, or 0 if the value is constant.
 func Affine(ctx context.Context, codes matrix.Matrix, y []float64, k int) (predicted, explained []float64, err error) {
 	fit := geometry.Regression{Interrupt: ctx.Err}
-	if err := fit.LeastSquares(codes.Data, codes.Cols, y, k, 0); err != nil {
+	if err := fit.LeastSquares(Balanced(codes).Data, codes.Cols, y, k, 0); err != nil {
 		return nil, nil, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
 	predicted, explained = make([]float64, len(y)), make([]float64, k)
