@@ -124,6 +124,9 @@ func (w *Weight) DecodeConfig(n *config.Node) error {
 	if n.Get("steps") == nil && n.Get("decay") == nil {
 		return n.Errorf("want the number of steps of the change, or a decay, such as {from: 0, to: 1, steps: 10000} or {from: 1, to: 0, decay: 0.995}; or a number for all steps")
 	}
+	if d := n.Get("decay"); d != nil && r.Decay == 0 {
+		return d.Errorf("want a factor above 0 and below 1, got 0")
+	}
 	w.Ramp = r
 	return nil
 }

@@ -111,6 +111,7 @@ func TestWeightMistakes(t *testing.T) {
 		"{decay: 0.5, steps: 10}":           "weight.decay: want steps or decay, got both",
 		"{decay: 0.5, shape: cosine}":       "weight.shape: a decay has none",
 		"{from: 1, to: 0, decay: 0, to: 1}": "to",
+		"{from: 1, to: 0, decay: 0}":        "weight.decay: want a factor above 0 and below 1, got 0",
 	} {
 		s := struct {
 			Weight losses.Weight `yaml:"weight"`

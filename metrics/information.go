@@ -443,23 +443,22 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// penaltyNote returns a note if the penalty of support vector machines decides their scores: every varying column is
-// small or far from 0, which needs large weights.
+// penaltyNote returns a note if the penalty of support vector machines decides their scores, which needs large weights:
+// every varying column is small or far from 0, or a large one is far from 0.
 func (in *Input) penaltyNote() []string {
 	const small, far = 0.3, 3
-	example, column := "", make([]float64, in.Codes.Rows)
+	example, usual, distant, column := "", false, false, make([]float64, in.Codes.Rows)
 	for c := range in.Codes.Cols {
 		deviation := in.Codes.UnitColumn(c, column)
 		mean := in.Codes.Data[c] - column[0]*deviation
-		switch away := max(mean, -mean); {
-		case deviation == 0:
-		case deviation >= small && away <= far*deviation:
-			return nil
-		case example == "":
+		large, near := deviation >= small, max(mean, -mean) <= far*deviation
+		usual = usual || large && near
+		if deviation > 0 && !(large && near) && (example == "" || large && !distant) {
 			example = fmt.Sprintf("%s (mean %.2g, standard deviation %.2g)", in.columnName(c), mean, deviation)
+			distant = large
 		}
 	}
-	if example == "" {
+	if example == "" || usual && !distant {
 		return nil
 	}
 	return []string{"columns are small or far from 0, such as " + example +

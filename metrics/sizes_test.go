@@ -125,19 +125,20 @@ func TestCoarseForTrees(t *testing.T) {
 // SAP and BetaVAE note codes whose value a penalty decides.
 func TestPenalised(t *testing.T) {
 	for _, c := range []struct {
-		size, offset float64
-		want         string
+		size, offset, second float64 // second: of the second column alone
+		want                 string
 	}{
-		{1, 0, ""},
-		{1, 1, ""},
-		{1, 100, "such as z0 (mean 1e+02, standard deviation 1.7)"},
-		{0.1, 0, "standard deviation 0.17)"},
-		{1e-320, 0, "standard deviation 1.7e-320)"},
-		{1e300, 0, ""},
-		{0, 5, ""}, // constant
+		{1, 0, 0, ""},
+		{1, 1, 0, ""},
+		{1, 0, 1e9, "such as z1 (mean 1e+09, standard deviation 1.1)"},
+		{1, 100, 0, "such as z0 (mean 1e+02, standard deviation 1.7)"},
+		{0.1, 0, 0, "standard deviation 0.17)"},
+		{1e-320, 0, 0, "standard deviation 1.7e-320)"},
+		{1e300, 0, 0, ""},
+		{0, 5, 0, ""}, // constant
 	} {
 		in := gridInput(ordinals(6, 4), 3, func(l []int, z []float64) {
-			copy(z, []float64{c.size*(float64(l[0])-2.5) + c.offset, c.size*(float64(l[1])-1.5) + c.offset, c.offset})
+			copy(z, []float64{c.size*(float64(l[0])-2.5) + c.offset, c.size*(float64(l[1])-1.5) + c.offset + c.second, c.offset})
 		})
 		got := strings.Join(evaluated(t, in, []Choice{choice("sap")}).Notes, "; ")
 		if !strings.Contains(got, c.want) || c.want == "" && strings.Contains(got, "penalty") {
