@@ -354,6 +354,7 @@ func TestCompareMistakes(t *testing.T) {
 		want string
 	}{
 		{2, []string{"good.csv"}, "want two or more"},
+		{2, []string{"nowhere"}, "nowhere does not exist"},
 		{2, []string{"good.csv", "good.csv"}, "good.csv is named twice"},
 		{2, []string{"good.csv", "bad.csv", "--types", "ordinal"}, "belong to --factors"},
 		{2, []string{"good.csv", "bad.csv", "--metrics", "migg"}, `did you mean "mig"?`},

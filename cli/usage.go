@@ -104,18 +104,26 @@ func flagsOf(command *kong.Node) (names []string) {
 	for _, group := range command.AllFlags(true) {
 		for _, f := range group {
 			names = append(names, "--"+f.Name)
+			if f.Tag.Negatable != "" {
+				names = append(names, "--no-"+f.Name)
+			}
 		}
 	}
 	return names
 }
 
-// flagBefore returns the unknown flag before a word, or "". The parser takes the value of such a flag as an argument.
+// flagBefore returns the unknown flag before a word, or "". The parser takes the value of such a flag as an argument,
+// and complains about a later word.
 func flagBefore(command *kong.Node, word string, args []string) string {
-	i := slices.Index(args, word)
-	if i < 1 || !strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=") || slices.Contains(flagsOf(command), args[i-1]) {
-		return ""
+	i, known := slices.Index(args, word), flagsOf(command)
+	for k, a := range args[:max(0, i)] {
+		name, _, hasValue := strings.Cut(a, "=")
+		isFlag := strings.HasPrefix(a, "--") || k == i-1 && !hasValue && strings.HasPrefix(a, "-")
+		if isFlag && !slices.Contains(known, name) {
+			return name
+		}
 	}
-	return args[i-1]
+	return ""
 }
 
 // otherFlags are flags of other programs; VALUE means the user's value.

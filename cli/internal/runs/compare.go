@@ -129,6 +129,9 @@ func (c *Compare) check() error {
 	case 0:
 		return ui.Usagef("there is no run; want two or more to compare")
 	case 1:
+		if _, err := os.Stat(c.Sources[0]); errors.Is(err, fs.ErrNotExist) {
+			return ui.Usagef("%s does not exist; want two or more runs, or a folder of runs", c.Sources[0])
+		}
 		return ui.Usagef("there is one run, %s; want two or more to compare", c.Sources[0])
 	}
 	for i, source := range c.Sources {
