@@ -76,8 +76,8 @@ func (r Read) hash(ctx context.Context) (string, error) {
 }
 
 // ChangedInputs lists the inputs of a run that have changed since the run read them, among inputs with equal keys.
-func ChangedInputs(began, now []Input) (list []string) {
-	for _, old := range began {
+func ChangedInputs(recorded, now []Input) (list []string) {
+	for _, old := range recorded {
 		for _, current := range now {
 			if current.Key == old.Key && current.SHA256 != old.SHA256 {
 				list = append(list, fmt.Sprintf("%s: %s has changed since the run began: it had the SHA-256 %s, now %s", current.Key, current.Name, old.SHA256, current.SHA256))

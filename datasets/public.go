@@ -132,37 +132,38 @@ func FilesOf(d Dataset) *Files {
 }
 
 // Changed describes the difference from the files at the start of a run, or returns "" for no relevant difference.
-func (f *Files) Changed(began *Files) string {
-	if began == nil || f == nil {
+func (f *Files) Changed(recorded *Files) string {
+	if recorded == nil || f == nil {
 		return ""
 	}
 	var list []string
-	if change := f.changedSet(began); change != "" {
+	if change := f.changedSet(recorded); change != "" {
 		list = append(list, change)
 	}
 	// The hashes of a set are more precise than the hashes of its files.
 	others := slices.DeleteFunc(slices.Clone(f.Inputs), func(in Input) bool { return in.inSet && f.Hash != "" })
-	return strings.Join(append(list, ChangedInputs(began.Inputs, others)...), "; ")
+	return strings.Join(append(list, ChangedInputs(recorded.Inputs, others)...), "; ")
 }
 
 // changedSet describes the difference from the cached set at the start of a run.
-func (f *Files) changedSet(began *Files) string {
+func (f *Files) changedSet(recorded *Files) string {
 	switch {
-	case f.Hash == "" || began.Hash == "":
+	case f.Hash == "" || recorded.Hash == "":
 		return ""
-	case f.Hash == began.Hash && f.Name == began.Name && f.Labels != began.Labels && f.Labels != "" && began.Labels != "":
-		return fmt.Sprintf("the data set %s has changed since the run began: its labels had the hash %s, now %s", f.Name, began.Labels, f.Labels)
-	case f.Hash == began.Hash:
+	case f.Hash == recorded.Hash && f.Name == recorded.Name && f.Labels != recorded.Labels &&
+		f.Labels != "" && recorded.Labels != "":
+		return fmt.Sprintf("the data set %s has changed since the run began: its labels had the hash %s, now %s", f.Name, recorded.Labels, f.Labels)
+	case f.Hash == recorded.Hash:
 		return ""
-	case f.Name != began.Name:
-		return fmt.Sprintf("it began with the data set %s, now it is %s", began.Name, f.Name)
+	case f.Name != recorded.Name:
+		return fmt.Sprintf("it began with the data set %s, now it is %s", recorded.Name, f.Name)
 	}
-	for _, old := range began.Sources {
+	for _, old := range recorded.Sources {
 		for _, now := range f.Sources {
 			if now.Name == old.Name && now.SHA256 != old.SHA256 {
 				return fmt.Sprintf("the data set %s has changed since the run began: its file %s had the SHA-256 %s, now %s", f.Name, old.Name, old.SHA256, now.SHA256)
 			}
 		}
 	}
-	return fmt.Sprintf("the data set %s has changed since the run began: its content had the hash %s, now %s", f.Name, began.Hash, f.Hash)
+	return fmt.Sprintf("the data set %s has changed since the run began: its content had the hash %s, now %s", f.Name, recorded.Hash, f.Hash)
 }

@@ -147,11 +147,11 @@ func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 	if why = s.History.Other(); why != "" || s.Config == string(text) {
 		return s.History, why
 	}
-	began, err := trainingConfig(s, dir)
+	original, err := trainingConfig(s, dir)
 	if err == nil {
-		err = began.sameTraining(c)
+		err = original.sameTraining(c)
 	}
-	if err == nil && s.Step > 0 && watchesDiffer(began, c) {
+	if err == nil && s.Step > 0 && watchesDiffer(original, c) {
 		why = watchedChanged
 	}
 	if err == nil && s.Epoch > c.Train.Epochs {
@@ -169,7 +169,7 @@ func tooFewEpochs(epochs, trained int) error {
 }
 
 // continueHistory adds a state's history to a continued run. It rejects a length that the run has already exceeded.
-func (s *session) continueHistory(state *checkpoint.State, began Config) error {
+func (s *session) continueHistory(state *checkpoint.State, original Config) error {
 	l := s.loop
 	epochs := s.experiment.Config.Train.Epochs
 	if steps := l.EpochSteps(); l.Step() > epochs*steps {
@@ -178,12 +178,12 @@ func (s *session) continueHistory(state *checkpoint.State, began Config) error {
 	}
 	s.startStep, s.history = l.Step(), state.History
 	if s.history == nil {
-		s.history = s.legacyHistory(state, began)
+		s.history = s.legacyHistory(state, original)
 	}
 	if err := s.history.Check(l.Step()); err != nil {
 		return fmt.Errorf("%s: the checkpoint's %w", s.store.Dir(), err)
 	}
-	difference := s.otherTraining(began)
+	difference := s.otherTraining(original)
 	if n := len(s.history); difference != "" && s.history[n-1].Other == "" {
 		s.history[n-1].Other = difference
 		s.console.Note("history", fmt.Sprintf("up to step %d %s: the run no longer matches its config, "+
@@ -193,9 +193,9 @@ func (s *session) continueHistory(state *checkpoint.State, began Config) error {
 }
 
 // legacyHistory returns one segment for a checkpoint from a version of the program that recorded no history.
-func (s *session) legacyHistory(state *checkpoint.State, began Config) rundir.History {
+func (s *session) legacyHistory(state *checkpoint.State, original Config) rundir.History {
 	segment := rundir.Segment{To: state.Step, Kernels: state.Kernels}
-	segment.Config, _ = began.Hash() // a config that was loaded can be encoded
+	segment.Config, _ = original.Hash() // a config that was loaded can be encoded
 	if r, err := rundir.ReadRecord(s.store.Dir()); err == nil && r != nil && r.Steps == state.Step {
 		segment.Version, segment.Generation = r.Version, r.Generation
 	}
@@ -203,18 +203,18 @@ func (s *session) legacyHistory(state *checkpoint.State, began Config) rundir.Hi
 }
 
 // otherTraining says how this session's config would have changed the training so far, or returns "".
-func (s *session) otherTraining(began Config) string {
+func (s *session) otherTraining(original Config) string {
 	current := &s.experiment.Config
 	if s.loop.Step() == 0 {
 		return ""
 	}
-	if difference := s.loop.ByLength(began.Train.Epochs); difference != "" {
+	if difference := s.loop.ByLength(original.Train.Epochs); difference != "" {
 		return difference
 	}
-	if watchesDiffer(began, *current) {
+	if watchesDiffer(original, *current) {
 		return watchedChanged
 	}
-	if oldDevice, newDevice := began.Train.Device.String(), current.Train.Device.String(); oldDevice != newDevice {
+	if oldDevice, newDevice := original.Train.Device.String(), current.Train.Device.String(); oldDevice != newDevice {
 		return fmt.Sprintf("train.device was %s, and is %s now", oldDevice, newDevice)
 	}
 	return ""
@@ -224,8 +224,8 @@ func (s *session) otherTraining(began Config) string {
 const watchedChanged = "train.stop, train.keep.best or the metrics that they watch were others"
 
 // watchesDiffer reports whether two configs stop training or keep checkpoints by different results.
-func watchesDiffer(began, current Config) bool {
-	before, errBefore := began.watches()
+func watchesDiffer(original, current Config) bool {
+	before, errBefore := original.watches()
 	after, errAfter := current.watches()
 	return errBefore == nil && errAfter == nil && after != "" && before != after
 }

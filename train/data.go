@@ -95,12 +95,12 @@ func (c *Config) Inputs(ctx context.Context, h *datasets.Hasher) ([]datasets.Inp
 }
 
 // ChangedInputs names the files of a config's run that have changed since the run read them, or that cannot be read.
-func (c *Config) ChangedInputs(ctx context.Context, began []datasets.Input, h *datasets.Hasher) []string {
+func (c *Config) ChangedInputs(ctx context.Context, recorded []datasets.Input, h *datasets.Hasher) []string {
 	inputs, err := c.Inputs(ctx, h)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return datasets.ChangedInputs(began, inputs)
+	return datasets.ChangedInputs(recorded, inputs)
 }
 
 // reader is a file-reading part of a config.
@@ -149,14 +149,14 @@ func (s *session) noteData(ctx context.Context) (err error) {
 	if s.files, err = s.experiment.Config.filesOf(ctx, s.experiment.Data); err != nil { // metrics may see a sample of the data
 		return err
 	}
-	began, err := rundir.ReadData(s.store.Dir())
+	recorded, err := rundir.ReadData(s.store.Dir())
 	if err != nil {
 		return err
 	}
-	if changed := s.files.Changed(began); changed != "" {
+	if changed := s.files.Changed(recorded); changed != "" {
 		s.console.Warn("data", changed)
 	}
-	if s.files == nil || began != nil {
+	if s.files == nil || recorded != nil {
 		return nil
 	}
 	return s.store.Write(rundir.DataFile, rundir.JSON(s.files))
@@ -164,15 +164,15 @@ func (s *session) noteData(ctx context.Context) (err error) {
 
 // dataWarning reports files of the run that have changed since it began, or returns "".
 func dataWarning(dir string, e *Experiment) (string, error) {
-	began, err := rundir.ReadData(dir)
-	if began == nil || err != nil {
+	recorded, err := rundir.ReadData(dir)
+	if recorded == nil || err != nil {
 		return "", err
 	}
 	current, err := e.Config.filesOf(context.Background(), e.Data)
 	if err != nil {
 		return "", err
 	}
-	if changed := current.Changed(began); changed != "" {
+	if changed := current.Changed(recorded); changed != "" {
 		return "warning: " + changed, nil
 	}
 	return "", nil

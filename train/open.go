@@ -64,9 +64,9 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 
 // configWarning returns a warning if a checkpoint was trained with another config than its folder's, and otherwise "".
 func configWarning(s *checkpoint.State, dir string, c Config) string {
-	began, err := trainingConfig(s, dir)
+	original, err := trainingConfig(s, dir)
 	if err == nil {
-		err = began.sameTraining(c)
+		err = original.sameTraining(c)
 	}
 	if err == nil {
 		return ""

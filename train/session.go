@@ -292,11 +292,11 @@ func (s *session) restore() error {
 		return err
 	}
 	state := c.State
-	began, err := trainingConfig(state, s.store.Dir())
+	original, err := trainingConfig(state, s.store.Dir())
 	if err != nil {
 		return err
 	}
-	if err := began.sameTraining(s.experiment.Config); err != nil {
+	if err := original.sameTraining(s.experiment.Config); err != nil {
 		if stored, readErr := ReadConfig(s.store.Dir()); readErr == nil && stored.sameTraining(s.experiment.Config) == nil { // it agrees
 			return fmt.Errorf("%s: %w: %w", s.store.Dir(), checkpoint.ErrOtherModel, err)
 		}
@@ -318,7 +318,7 @@ func (s *session) restore() error {
 	if err := s.loop.Restore(&state.State, c.File); err != nil {
 		return fmt.Errorf("%s: %w: %w", s.store.Dir(), checkpoint.ErrOtherModel, err)
 	}
-	if err := s.continueHistory(state, began); err != nil {
+	if err := s.continueHistory(state, original); err != nil {
 		return err
 	}
 	s.noteKernels(state.Kernels)

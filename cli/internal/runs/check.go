@@ -106,15 +106,15 @@ func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*ComparedFil
 			r.Others = append(r.Others, name)
 		}
 	}
-	began, err := rundir.ReadData(dir)
-	if err != nil || began == nil || len(began.Inputs) == 0 { // the hash shows a damaged data.json
+	recorded, err := rundir.ReadData(dir)
+	if err != nil || recorded == nil || len(recorded.Inputs) == 0 { // the hash shows a damaged data.json
 		return r, nil
 	}
 	config, err := train.ReadConfig(dir)
 	if err != nil {
 		return r, nil // it is listed as changed
 	}
-	for _, change := range config.ChangedInputs(ctx, began.Inputs, h) {
+	for _, change := range config.ChangedInputs(ctx, recorded.Inputs, h) {
 		r.Differences = append(r.Differences, rundir.Difference{File: "data", What: change})
 	}
 	return r, nil
