@@ -188,6 +188,7 @@ func TestNewcomers(t *testing.T) {
 		{"evaluate", `did you mean "unravel eval"?`},
 		{"nonsense", "unexpected argument nonsense\n"},
 		{"runs  --sort  mig  DIR", "unknown flag --sort\n"},
+		{"runs  --  a  b", "unexpected argument b\n"},
 		{"list  --no-gif  models  vae  more", "unknown flag --no-gif\n"},
 		{"decode  --no-gfi", `unknown flag --no-gfi; did you mean "--no-gif"?`},
 		{"eval  -m  mig", `unknown flag -m; did you mean "--metrics"?`},

@@ -119,7 +119,10 @@ func flagBefore(command *kong.Node, word string, args []string) string {
 	for k, a := range args[:max(0, i)] {
 		name, _, hasValue := strings.Cut(a, "=")
 		isFlag := strings.HasPrefix(a, "--") || k == i-1 && !hasValue && strings.HasPrefix(a, "-")
-		if isFlag && !slices.Contains(known, name) {
+		switch {
+		case a == "--": // arguments follow
+			return ""
+		case isFlag && !slices.Contains(known, name):
 			return name
 		}
 	}
