@@ -106,4 +106,7 @@ func TestAssignmentErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
 	w, l := gradcheck.Node(g, tensor.Float32, "w", 1, 3), gradcheck.Node(g, tensor.Float32, "l", 1, 2)
 	must.ErrorOf(losses.Assignment(w, l, []int{3}, []int{2}))(t, "columns of labels below 2")
+	for _, sizes := range [][]int{{2}, {1, 2}} { // one column too few, and one block too many
+		must.ErrorOf(losses.Assignment(w, l, sizes, []int{0}))(t, "blocks of 3 columns of weights")
+	}
 }

@@ -236,6 +236,13 @@ func TestWantRows(t *testing.T) {
 	}
 }
 
+// A single line of whole numbers from 0 is a row.
+func TestSingleRow(t *testing.T) {
+	if got := must.Get(readTable("0,1,2\n", false))(t); got.Rows != 1 || !slices.Equal(got.Data, []float64{0, 1, 2}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Settle distinguishes column numbers above codes and factors from rows. If a line alone does not decide, the number of
 // rows in the other file does.
 func TestSettle(t *testing.T) {
