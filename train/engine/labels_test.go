@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"gorgonia.org/gorgonia"
-
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
@@ -88,15 +86,14 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	} {
 		must.EqualSlices(t, c.got, c.want, name)
 	}
-	moves := &transformationInputs{factors: known.Factors, rotations: 1, nodes: map[int]*gorgonia.Node{}}
-	offer := moves.offer(g, 4)
+	in := &inputs{}
+	offer := in.offerTransformations(g, 4, known.Factors, 1)
 	x := must.Get(offer.Angles(1))(t)
 	rotation := must.Get(offer.Rotation(0))(t)
 	if again, err := offer.Angles(1); err != nil || again != x {
 		t.Error("the second loss that asks gets another input")
 	}
-	p := &program{transformations: moves.inputs}
-	p.fill(nil, nil, supervision.Batch{Indices: []int{3, 4}, Transformations: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, 0, nil)
+	in.fill(nil, nil, supervision.Batch{Indices: []int{3, 4}, Transformations: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, nil)
 	must.EqualSlices(t, nn.Data(x), []float32{0, 8, 0, 8}, "angles")
 	must.EqualSlices(t, nn.Data(rotation), []float32{1, 0, 0, 0, 0, 1, 0, 9, 1, 0, 0, 0, 0, 1, 0, 9}, "rotations")
 }

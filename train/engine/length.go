@@ -38,7 +38,7 @@ func (l *Loop) paced() bool {
 		return p.Paced()
 	}
 	for _, p := range l.programs {
-		if p.after != nil || p.prelude != nil {
+		if p.built.After != nil || p.prelude != nil {
 			return true
 		}
 	}

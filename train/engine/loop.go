@@ -281,7 +281,7 @@ func (l *Loop) follow(p *program, now moment, group *BatchGroup) error {
 	if onCPU {
 		p.move(now.progress, !group.complete)
 	}
-	if p.after != nil {
+	if p.built.After != nil {
 		if err := l.settle(); err != nil { // After may read parameters and change states
 			return err
 		}

@@ -22,41 +22,25 @@ import (
 
 // program is an objective compiled for a number of images: its graph with losses and gradients, and its machine.
 type program struct {
-	objective       models.Objective
-	images          []float32
-	views           [][]float32
-	noise           [][]float32
-	transformations []transformationInput
-	actions         *actionInput
-	labels          *labels.Inputs
-	requests        losses.Requests // the requests of its losses
-	machine         *machine.Machine
-	loss            *losses.Objective
-	names           []string // parameters that the losses depend on, in the order of gradients
-	nodes           gorgonia.Nodes
-	gradients       [][]float32    // gradients of the last run
-	losses          gorgonia.Nodes // the sum, its parts, and then logged values
+	inputs
+	objective models.Objective
+	built     *models.Program
+	requests  losses.Requests // the requests of its losses
+	machine   *machine.Machine
+	loss      *losses.Objective
+	names     []string // parameters that the losses depend on, in the order of gradients
+	nodes     gorgonia.Nodes
+	gradients [][]float32    // gradients of the last run
+	losses    gorgonia.Nodes // the sum, its parts, and then logged values
 	// values of losses, of the discriminators' losses, and of changing weights in the last step
 	values      []float64
 	changing    []losses.Part // parts with changing weights
-	watched     []models.Logged
 	adversaries []*adversary
 	networks    []*sideNetwork
 	second      *program // a program that only encodes second batches, for discriminators that permute their codes
-	kept        []*gorgonia.Node
 	running     []nn.Running
-	masks       []*nn.Mask
-	dropout     *rng.Stream // stream for the masks
-	after       func(models.Step) error
-	targets     *models.Targets
-	queue       *models.Queue
 	prelude     *prelude // nil: the step starts at once
 	learner     *learner // nil before [Loop.attach]
-}
-
-type transformationInput struct {
-	dst     []float32
-	columns []int // columns of a batch's moves
 }
 
 // plan holds the data that all programs of an experiment share.
@@ -86,7 +70,7 @@ func (l *plan) compile(o models.Objective, images, group int) (*program, error) 
 }
 
 func (l *plan) build(o models.Objective, images, group int) (*program, error) {
-	p, built, err := l.assemble(o, images, group, true)
+	p, err := l.assemble(o, images, group, true)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +86,8 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		return nil, err
 	}
 	p.losses = append(gorgonia.Nodes{p.loss.Total}, p.loss.Nodes()...)
-	p.watched, p.kept, p.running, p.after = built.Logged, built.Kept, g.Running(), built.After
-	p.targets, p.queue = built.Targets, built.Queue
-	for _, w := range p.watched {
+	p.running = g.Running()
+	for _, w := range p.built.Logged {
 		p.losses = append(p.losses, w.Node)
 	}
 	for _, part := range p.loss.Parts {
@@ -130,7 +113,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	if err := l.addSecond(p, images, group); err != nil {
 		return nil, err
 	}
-	if p.prelude, err = l.newPrelude(built.Prelude); err != nil {
+	if p.prelude, err = l.newPrelude(p.built.Prelude); err != nil {
 		return nil, err
 	}
 	p.gradients = make([][]float32, len(p.nodes))
@@ -144,10 +127,10 @@ func (p *program) machineNodes() (nodes gorgonia.Nodes, kept machine.Kept) {
 	for _, r := range p.running {
 		kept.Values = append(kept.Values, r.Moments)
 	}
-	if p.queue != nil {
-		kept.Values = append(kept.Values, p.queue.Keys)
+	if q := p.built.Queue; q != nil {
+		kept.Values = append(kept.Values, q.Keys)
 	}
-	nodes = slices.Concat(p.losses, p.nodes, p.kept, kept.Values)
+	nodes = slices.Concat(p.losses, p.nodes, p.built.Kept, kept.Values)
 	for _, n := range p.networks {
 		nodes, kept.Gradients = append(nodes, n.nodes...), append(kept.Gradients, n.nodes)
 	}
@@ -155,24 +138,24 @@ func (p *program) machineNodes() (nodes gorgonia.Nodes, kept machine.Kept) {
 }
 
 // assemble builds the graph of an objective with its losses, for training or in evaluation mode, and finds its inputs.
-func (l *plan) assemble(o models.Objective, images, group int, training bool) (*program, *models.Program, error) {
+func (l *plan) assemble(o models.Objective, images, group int, training bool) (*program, error) {
 	g := nn.NewGraph(l.model.Params())
 	g.Training, g.Frozen = training, l.frozen
 	built, err := l.model.Build(g, o, images, group)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := l.suitsViews(len(built.Views)); err != nil {
-		return nil, nil, &Error{"views", err}
+		return nil, &Error{"views", err}
 	}
-	p := &program{objective: o, requests: losses.Requests{Graph: g, Discriminators: l.discriminators}}
+	p := &program{objective: o, built: built, requests: losses.Requests{Graph: g, Discriminators: l.discriminators}}
 	out := built.Outputs
 	for _, n := range (gorgonia.Nodes{out.Codes, out.Logits}) {
 		if n == nil {
 			continue
 		}
 		if _, _, err := g.Reached(n); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if out.Weights == nil {
@@ -183,79 +166,37 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 		p.labels = labels.New(known, l.data)
 		batch.Labels = p.labels.Offer(g, out.Rows)
 	}
-	var moves *transformationInputs
-	if o.Labelled {
-		batch.Group = group
-		if moves, err = l.offerLabelled(p, built, &batch); err != nil {
-			return nil, nil, err
-		}
-	}
 	compose := losses.ComposeUnsupervised
 	if o.Labelled {
-		compose = losses.Compose
+		batch.Group, compose = group, losses.Compose
+		if err := l.offerLabelled(p, &batch); err != nil {
+			return nil, err
+		}
 	}
 	if p.loss, err = compose(out, batch, &p.requests, l.losses); err != nil {
-		return nil, nil, err
-	}
-	if p.actions != nil && p.actions.model == nil && p.actions.loss == nil {
-		p.actions = nil
-	}
-	if moves != nil {
-		p.transformations = moves.inputs
+		return nil, err
 	}
 	p.requests.Schedules = append(p.requests.Schedules, built.Schedules...)
 	p.bind(built)
 	p.masks, p.dropout = g.Masks(), l.dropout
-	return p, built, p.checkImages(l.data, images)
+	return p, p.check(l.data, images)
 }
 
 // offerLabelled adds the inputs of labelled batches to batch: transformations within groups, and actions.
-func (l *plan) offerLabelled(p *program, built *models.Program, batch *losses.Batch) (*transformationInputs, error) {
-	var moves *transformationInputs
-	g, rows := p.requests.Graph, built.Outputs.Rows
+func (l *plan) offerLabelled(p *program, batch *losses.Batch) error {
+	g, rows := p.requests.Graph, p.built.Outputs.Rows
 	if l.split.Moves() {
-		moves = &transformationInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
-		batch.Transformations = moves.offer(g, rows)
-	} else if len(built.Transformations) > 0 {
-		return nil, errNoTransformations
+		batch.Transformations = p.offerTransformations(g, rows, l.factors, l.split.Rotations)
+	} else if len(p.built.Transformations) > 0 {
+		return errNoTransformations
 	}
-	if err := l.suitsActions(built.Actions); err != nil {
-		return nil, err
+	if err := l.suitsActions(p.built.Actions); err != nil {
+		return err
 	}
-	if p.actions = l.newActions(built.Actions); p.actions != nil {
+	if p.actions = l.newActions(p.built.Actions); p.actions != nil {
 		batch.Actions = p.actions.offer(g, rows)
 	}
-	return moves, nil
-}
-
-// checkImages returns an error for inputs that do not fit the number of images, such as a model for other data.
-func (p *program) checkImages(d datasets.Dataset, images int) error {
-	if d == nil { // a program without a loop, as in benchmarks
-		return nil
-	}
-	h, w, c := d.ImageShape()
-	for _, in := range append(p.views[:len(p.views):len(p.views)], p.images) {
-		if in != nil && len(in) != images*h*w*c {
-			return fmt.Errorf("the model takes %d numbers for %d images, and the dataset %s has images of %d x %d x %d; want a model made for them (models.DataOf)",
-				len(in), images, d.Name(), h, w, c)
-		}
-	}
 	return nil
-}
-
-func (p *program) bind(built *models.Program) {
-	if built.Outputs.Images != nil {
-		p.images = nn.Data(built.Outputs.Images)
-	}
-	for _, n := range built.Views {
-		p.views = append(p.views, nn.Data(n))
-	}
-	for _, n := range built.Noise {
-		p.noise = append(p.noise, nn.Data(n))
-	}
-	for _, n := range built.Transformations {
-		p.transformations = append(p.transformations, transformationInput{nn.Data(n.Node), n.Columns})
-	}
 }
 
 // suitsViews returns an error if the config lacks the model's number of views; takes is 0 for a model of images.
@@ -320,7 +261,7 @@ func (p *program) lossNames() []string {
 	for _, part := range p.loss.Parts {
 		names = append(names, part.Name)
 	}
-	for _, w := range p.watched {
+	for _, w := range p.built.Logged {
 		names = append(names, w.Name)
 	}
 	for _, a := range p.adversaries {
@@ -332,37 +273,11 @@ func (p *program) lossNames() []string {
 	return names
 }
 
-// fill writes the inputs of a step: a batch with its views, new noise and dropout masks. k is the width of moves.
+// fill writes the inputs of a step. k is the width of moves.
 func (p *program) fill(images []float32, views [][]float32, b supervision.Batch, k, step int, noise *rng.Stream) {
-	if p.views == nil && len(views) > 0 {
-		images = views[0]
-	}
-	copy(p.images, images)
-	for i, v := range p.views {
-		copy(v, views[i])
-	}
-	for _, n := range p.noise {
-		noise.Normals(n)
-	}
+	p.inputs.fill(images, views, b, k, noise)
 	for _, n := range p.requests.Noises {
 		n.Fill(noise)
-	}
-	for _, m := range p.masks {
-		m.Fill(p.dropout)
-	}
-	for _, m := range p.transformations {
-		width := len(m.columns)
-		for row := range len(m.dst) / width { // both views of an image have the same transformation
-			for c, column := range m.columns {
-				m.dst[row*width+c] = b.Transformations[row%len(b.Indices)*k+column]
-			}
-		}
-	}
-	if p.actions != nil {
-		p.actions.fill(b)
-	}
-	if p.labels != nil {
-		p.labels.Fill(b)
 	}
 	for _, s := range p.requests.Schedules {
 		nn.Data(s.Node)[0] = float32(s.At(step))
@@ -397,19 +312,19 @@ func (p *program) move(progress float64, accumulating bool) {
 	for _, r := range p.running {
 		r.Follow(p.valueOf(r.Moments))
 	}
-	if p.targets != nil && !accumulating {
-		p.targets.Step(p.targets.Momentum(progress))
+	if t := p.built.Targets; t != nil && !accumulating {
+		t.Step(t.Momentum(progress))
 	}
-	if p.queue != nil {
-		p.queue.Push(p.valueOf(p.queue.Keys))
+	if q := p.built.Queue; q != nil {
+		q.Push(p.valueOf(q.Keys))
 	}
 }
 
 func (p *program) follow(progress float64, accumulating bool) error {
-	if p.after == nil {
+	if p.built.After == nil {
 		return nil
 	}
-	return p.after(models.Step{Progress: progress, Accumulating: accumulating, Value: p.valueOf})
+	return p.built.After(models.Step{Progress: progress, Accumulating: accumulating, Value: p.valueOf})
 }
 
 // valueOf returns the elements of a node after the last run.

@@ -36,7 +36,7 @@ func (l *plan) addSecond(p *program, images, group int) error {
 	if !slices.ContainsFunc(p.adversaries, func(a *adversary) bool { return a.settings.SecondBatch }) {
 		return nil
 	}
-	q, _, err := l.assemble(p.objective, images, group, true)
+	q, err := l.assemble(p.objective, images, group, true)
 	if err != nil {
 		return err
 	}

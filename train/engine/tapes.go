@@ -24,7 +24,7 @@ func (p *program) recordBatch(t *machine.Tape) {
 		x, sets := r.Values(), r.Moments.Shape()[0]
 		kernels.FollowMoments(t.Tape, p.machine.Buffer(r.Moments), t.Changes(x), sets, len(x)/2, r.Count())
 	}
-	if q := p.queue; q != nil {
+	if q := p.built.Queue; q != nil {
 		columns, next := t.Changes(nn.Data(q.Columns)), t.Changes(nn.Data(q.Next))
 		n, width, capacity := q.Keys.Shape()[0], q.Keys.Shape()[1], q.Columns.Shape()[1]
 		kernels.Enqueue(t.Tape, p.machine.Buffer(q.Keys), columns, next, n, width, capacity)
@@ -34,15 +34,15 @@ func (p *program) recordBatch(t *machine.Tape) {
 // recordUpdate records EMA targets and averages of weights. The returned function sets their coefficients.
 func (p *program) recordUpdate(t *machine.Tape, a *average) func(now moment) {
 	var momentum, decay vulkan.Buffer
-	if p.targets != nil {
-		momentum = recordAverage(t, p.targets.Average)
+	if p.built.Targets != nil {
+		momentum = recordAverage(t, p.built.Targets.Average)
 	}
 	if a != nil {
 		decay = recordAverage(t, a.step)
 	}
 	return func(now moment) {
-		if p.targets != nil {
-			kernels.SetAverage(momentum, p.targets.Momentum(now.progress))
+		if p.built.Targets != nil {
+			kernels.SetAverage(momentum, p.built.Targets.Momentum(now.progress))
 		}
 		if a != nil {
 			kernels.SetAverage(decay, a.decay(now.Time))
@@ -55,11 +55,11 @@ func (p *program) states() (list [][]float32) {
 	for _, r := range p.running {
 		list = append(list, r.Values())
 	}
-	if p.queue != nil {
-		list = append(list, nn.Data(p.queue.Columns), nn.Data(p.queue.Next))
+	if q := p.built.Queue; q != nil {
+		list = append(list, nn.Data(q.Columns), nn.Data(q.Next))
 	}
-	if p.targets != nil {
-		targets, sources := p.targets.Pairs()
+	if p.built.Targets != nil {
+		targets, sources := p.built.Targets.Pairs()
 		list = append(append(list, targets...), sources...)
 	}
 	return list

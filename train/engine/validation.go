@@ -71,11 +71,11 @@ func (v *Validation) program(images int) (*program, error) {
 
 // compileEvaluation builds the losses of an objective without gradients, in evaluation mode.
 func (l *plan) compileEvaluation(o models.Objective, images int) (*program, error) {
-	p, built, err := l.assemble(o, images, 1, false)
+	p, err := l.assemble(o, images, 1, false)
 	if err != nil {
 		return nil, err
 	}
-	if p.prelude, err = l.newPrelude(built.Prelude); err != nil {
+	if p.prelude, err = l.newPrelude(p.built.Prelude); err != nil {
 		return nil, err
 	}
 	p.losses = append(append(p.losses, p.loss.Total), p.loss.Nodes()...)

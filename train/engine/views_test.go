@@ -62,7 +62,7 @@ func TestQueue(t *testing.T) {
 	before, at := slices.Clone(queue), 0
 	loop.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		program := loop.programs[batchShape{false, r.Images, 1}]
-		built := program.valueOf(program.queue.Keys)
+		built := program.valueOf(program.built.Queue.Keys)
 		fresh := map[int]bool{}
 		for row := range r.Images {
 			column := (at + row) % 250
