@@ -60,6 +60,7 @@ func TestCoderErrors(t *testing.T) {
 		"the context or the data set is nil":                       encode(nil, e.Data, 0),
 		"the context or the data set is nil; want both":            encode(t.Context(), nil, 0),
 		"square has images of 8 x 8 x 1 (height, width, channels)": encode(t.Context(), small, 0),
+		"images of 16 x 8 x 1 (height, width, channels)":           encode(t.Context(), wide{small}, 0),
 		"dataset square has no image -1; want 0 to":                encode(t.Context(), e.Data, 0, -1),
 		"decode: 1 numbers; want":                                  func() ([]float32, error) { return e.Coder.Decode(make([]float32, 1)) },
 		"want a model with a decoder":                              func() ([]float32, error) { return bare.Decode(make([]float32, e.Coder.Width())) },
@@ -67,3 +68,8 @@ func TestCoderErrors(t *testing.T) {
 		must.ErrorOf(f())(t, want)
 	}
 }
+
+// wide is a data set whose images have the height of the model's images, and another width.
+type wide struct{ datasets.Dataset }
+
+func (wide) ImageShape() (height, width, channels int) { return 16, 8, 1 }

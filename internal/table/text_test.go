@@ -236,10 +236,12 @@ func TestWantRows(t *testing.T) {
 	}
 }
 
-// A single line of whole numbers from 0 is a row.
-func TestSingleRow(t *testing.T) {
-	if got := must.Get(readTable("0,1,2\n", false))(t); got.Rows != 1 || !slices.Equal(got.Data, []float64{0, 1, 2}) {
-		t.Errorf("%+v", got)
+// A single line of whole numbers from 0 is a row, and so is such a line above a column of missing values.
+func TestCountedRow(t *testing.T) {
+	for text, rows := range map[string]int{"0,1,2\n": 1, "0,1,2\n3,,4\n5,,6\n": 3} {
+		if got := must.Get(readTable(text, true))(t); got.Rows != rows {
+			t.Errorf("%q: %+v", text, got)
+		}
 	}
 }
 
