@@ -19,7 +19,7 @@ import (
 // Times may be written as in Go or Slurm.
 func TestParseTime(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
+		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:05:06": 4*time.Hour + 5*time.Minute + 6*time.Second,
 		"1-12": 36 * time.Hour, "1-12:30": 36*time.Hour + 30*time.Minute, "1-12:00:01": 36*time.Hour + time.Second,
 	} {
 		must.Equal(t, must.Get(parseTime(text))(t), want, text)
