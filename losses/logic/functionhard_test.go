@@ -147,6 +147,8 @@ func TestFunctionErrors(t *testing.T) {
 		`exists m: y.hue -> z: forall[mean] i: m(y.shape(i)) =[squared] z(i)`:                                         `1:39: m is a function of y.hue, got y.shape(i)`,
 		`exists m: y.hue -> z: forall[mean] i: m(0) =[squared] z(i)`:                                                  `1:39: m is a function of levels of y.hue, got 0`,
 		`exists h: z -> y in affine: forall i: h(z(i)) =[squared] y(i) or z(i) =[squared] 0`:                          `1:63: the minimum under forall[max] differs from the minima of the parts, combined by or`,
+		`exists h: z -> y in affine: forall i: h(z(i)) =[squared] y(i) and z(i) =[squared] 0`:                         `1:63: the minimum under forall[max] differs from the minima of the parts, combined by and`,
+		`with and = max: exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i) and z(i) =[squared] 0`:   `1:85: the minimum under forall[mean] differs from the minima of the parts, combined by and`,
 		`exists h: z -> y in mlp {layers: [0]}: forall i: h(z(i)) =[squared] y(i)`:                                    `1:35: found "0", want the width of a layer`,
 		`exists h: z -> y.size in affine: forall i: h(z(i)) =[squared] y(i)`:                                          `1:16: there is no factor "size"`,
 		`exists[soft 1] h: z -> y in affine: forall i: h(z(i)) =[squared] y(i)`:                                       `1:1: exists[soft`,
