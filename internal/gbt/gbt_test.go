@@ -304,6 +304,7 @@ func TestErrors(t *testing.T) {
 		{fit([]int{1, 2, 3}, Defaults()), "there are 3 classes of rows; want 2"},
 		{fit([]int{1, 1}, Defaults()), "all rows have class 1"},
 		{fit([]int{1, 2}, Options{Depth: 3, Rate: 1}), "0 rounds"},
+		{fit([]int{1, 2}, Options{Rounds: 1, Depth: 3}), "learning rate 0"},
 		{fit([]int{1, 2}, Options{Rounds: 1, Depth: 3, Rate: math.NaN()}), "learning rate NaN"},
 		{targets, "there are 1 targets; want 2"},
 		{inf, "target 1 is +Inf"},
