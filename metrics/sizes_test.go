@@ -122,7 +122,7 @@ func TestCoarseForTrees(t *testing.T) {
 	}
 }
 
-// SAP and BetaVAE note codes whose value a penalty decides.
+// SAP and BetaVAE note codes whose value a penalty decides, and KNN codes whose value rounding decides.
 func TestPenalised(t *testing.T) {
 	for _, c := range []struct {
 		size, offset, second float64 // second: of the second column alone
@@ -147,6 +147,11 @@ func TestPenalised(t *testing.T) {
 		small := c.size > 0 && c.size < 1e-3
 		if notes := evaluated(t, in, []Choice{choice("beta-vae")}).Notes; strings.Contains(strings.Join(notes, "; "), "penalty") != small {
 			t.Errorf("beta-vae of codes times %v: notes %q", c.size, notes)
+		}
+		knn := choice("knn")
+		knn.Value.(*KNN).K = 5
+		if notes := evaluated(t, in, []Choice{knn}).Notes; strings.Contains(strings.Join(notes, "; "), "rounding decides") != (c.second > 0) {
+			t.Errorf("knn of codes plus %v: notes %q", c.second, notes)
 		}
 		correlation := choice("sap")
 		correlation.Value.(*SAP).Score = "correlation"
