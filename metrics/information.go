@@ -438,31 +438,11 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	if m.Score == scoreSVM {
-		r.Notes = append(r.Notes, in.penaltyNote()...)
+		r.Notes = append(r.Notes, predict.PenaltyNote(in.Codes, g.Rows)...)
+	} else {
+		r.Notes = append(r.Notes, predict.ConstantNote(in.Codes, g.Rows)...)
 	}
 	return r, nil
-}
-
-// penaltyNote returns a note if the penalty of support vector machines decides their scores, which needs large weights:
-// every varying column is small or far from 0, or a large one is far from 0.
-func (in *Input) penaltyNote() []string {
-	const small, far = 0.3, 3
-	example, usual, distant, column := "", false, false, make([]float64, in.Codes.Rows)
-	for c := range in.Codes.Cols {
-		deviation := in.Codes.UnitColumn(c, column)
-		mean := in.Codes.Data[c] - column[0]*deviation
-		large, near := deviation >= small, max(mean, -mean) <= far*deviation
-		usual = usual || large && near
-		if deviation > 0 && !(large && near) && (example == "" || large && !distant) {
-			example = fmt.Sprintf("%s (mean %.2g, standard deviation %.2g)", in.columnName(c), mean, deviation)
-			distant = large
-		}
-	}
-	if example == "" || usual && !distant {
-		return nil
-	}
-	return []string{"columns are small or far from 0, such as " + example +
-		", so the penalty of the support vector machine lowers the value; want codes around 0, of size 1"}
 }
 
 // values returns, by factor, the numbers to correlate with columns, from the labels of the train rows. It returns nil

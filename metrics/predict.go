@@ -281,6 +281,7 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	scores.notes = append(scores.notes, neighbours.Notes...)
 	temperature := m.Temperature
 	if m.Distance == euclideanDistance {
 		temperature = 0

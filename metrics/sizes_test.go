@@ -122,7 +122,8 @@ func TestCoarseForTrees(t *testing.T) {
 	}
 }
 
-// SAP and BetaVAE note codes whose value a penalty decides.
+// SAP and BetaVAE note codes whose value a penalty or a small variance decides, and KNN codes whose value rounding
+// decides.
 func TestPenalised(t *testing.T) {
 	for _, c := range []struct {
 		size, offset, second float64 // second: of the second column alone
@@ -133,6 +134,7 @@ func TestPenalised(t *testing.T) {
 		{1, 0, 1e9, "such as z1 (mean 1e+09, standard deviation 1.1)"},
 		{1, 100, 0, "such as z0 (mean 1e+02, standard deviation 1.7)"},
 		{0.1, 0, 0, "standard deviation 0.17)"},
+		{1e-7, 0, 0, "standard deviation 1.7e-07)"},
 		{1e-320, 0, 0, "standard deviation 1.7e-320)"},
 		{1e300, 0, 0, ""},
 		{0, 5, 0, ""}, // constant
@@ -148,10 +150,16 @@ func TestPenalised(t *testing.T) {
 		if notes := evaluated(t, in, []Choice{choice("beta-vae")}).Notes; strings.Contains(strings.Join(notes, "; "), "penalty") != small {
 			t.Errorf("beta-vae of codes times %v: notes %q", c.size, notes)
 		}
+		knn := choice("knn")
+		knn.Value.(*KNN).K = 5
+		if notes := evaluated(t, in, []Choice{knn}).Notes; strings.Contains(strings.Join(notes, "; "), "rounding decides") != (c.second > 0) {
+			t.Errorf("knn of codes plus %v: notes %q", c.second, notes)
+		}
 		correlation := choice("sap")
 		correlation.Value.(*SAP).Score = "correlation"
-		if notes := evaluated(t, in, []Choice{correlation}).Notes; strings.Contains(strings.Join(notes, "; "), "penalty") {
-			t.Errorf("correlation: notes %q", notes)
+		got = strings.Join(evaluated(t, in, []Choice{correlation}).Notes, "; ")
+		if strings.Contains(got, "penalty") || strings.Contains(got, "2 of 3 columns count as constant, such as z0") != small {
+			t.Errorf("correlation of codes times %v: note %q", c.size, got)
 		}
 	}
 }

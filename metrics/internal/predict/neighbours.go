@@ -3,6 +3,7 @@ package predict
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -16,6 +17,7 @@ import (
 type Neighbours struct {
 	Rows   []int     // positions among the train rows
 	Scores []float64 // cosine similarities, or -|x - y|^2/2 up to a constant factor
+	Notes  []string
 }
 
 // Sizes of the blocks of a search.
@@ -32,6 +34,7 @@ func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int,
 	if cosine {
 		normaliseRows(s.train, d)
 		normaliseRows(s.test, d)
+		s.neighbours.Notes = closeNote(s.train, d)
 	} else {
 		centreRows(s.train, s.test, d)
 	}
@@ -181,6 +184,19 @@ func normaliseRows(x []float64, columns int) {
 			row[c] /= length
 		}
 	}
+}
+
+// closeNote returns a note if unit vectors differ by so little that rounding orders their similarities.
+func closeNote(units []float64, columns int) []string {
+	largest := 0.0
+	for i, v := range units {
+		largest = max(largest, math.Abs(v-units[i%columns]))
+	}
+	if largest == 0 || largest > 1e-6 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the directions of the codes differ by at most %.1g, "+
+		"so rounding decides which rows are near; want codes around 0", largest)}
 }
 
 // centreRows subtracts the means of the train rows and divides by the largest number, so squares do not overflow.

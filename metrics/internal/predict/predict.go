@@ -350,13 +350,17 @@ func Determination(y, predicted []float64, columns, first, last int) float64 {
 	return 1 - rest/all
 }
 
+// constantVariance is the largest variance (n-1 degrees of freedom) of a column that counts as constant in
+// [squaredCorrelation].
+const constantVariance = 1e-12
+
 // squaredCorrelation is the score cov(x, y)^2 / (var x var y) of two lists of numbers x and y, where var y is above 0.
-// It is 0 if var x (n-1 degrees of freedom) is at most 1e-12.
+// It is 0 if x counts as constant.
 func squaredCorrelation(x, y []float64) float64 {
 	column := make([]float64, len(x))
 	n := float64(len(x))
 	scale := matrix.Matrix{Rows: len(x), Cols: 1, Data: x}.UnitColumn(0, column)
-	if scale*scale*n/(n-1) <= 1e-12 {
+	if scale*scale*n/(n-1) <= constantVariance {
 		return 0
 	}
 	var mean, square, product float64
@@ -369,6 +373,45 @@ func squaredCorrelation(x, y []float64) float64 {
 		product += v * column[i]
 	}
 	return product / square * product / n
+}
+
+// ConstantNote returns a note on columns that vary, but count as constant for squared correlations. names has their
+// names.
+func ConstantNote(codes matrix.Matrix, names []string) []string {
+	var small []string
+	n, column := float64(codes.Rows), make([]float64, codes.Rows)
+	for c, name := range names {
+		if s := codes.UnitColumn(c, column); s > 0 && s*s*n/(n-1) <= constantVariance {
+			small = append(small, fmt.Sprintf("%s (standard deviation %.1g)", name, s))
+		}
+	}
+	if len(small) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d columns count as constant, such as %s; want codes of size 1",
+		len(small), len(names), small[0])}
+}
+
+// PenaltyNote returns a note if the penalty of support vector machines decides their scores, which needs large weights:
+// every varying column is small or far from 0, or a large one is far from 0. names has the names of the columns.
+func PenaltyNote(codes matrix.Matrix, names []string) []string {
+	const small, far = 0.3, 3
+	example, usual, distant, column := "", false, false, make([]float64, codes.Rows)
+	for c, name := range names {
+		deviation := codes.UnitColumn(c, column)
+		mean := codes.Data[c] - column[0]*deviation
+		large, near := deviation >= small, max(mean, -mean) <= far*deviation
+		usual = usual || large && near
+		if deviation > 0 && !(large && near) && (example == "" || large && !distant) {
+			example = fmt.Sprintf("%s (mean %.2g, standard deviation %.2g)", name, mean, deviation)
+			distant = large
+		}
+	}
+	if example == "" || usual && !distant {
+		return nil
+	}
+	return []string{"columns are small or far from 0, such as " + example +
+		", so the penalty of the support vector machine lowers the value; want codes around 0, of size 1"}
 }
 
 // Vary reports whether a list has different values.
