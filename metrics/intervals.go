@@ -291,6 +291,11 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 	if needs, _ := needsOf(c.Value); needs == NoLevels {
 		return nil
 	}
+	if l, ok := c.Value.(*Logic); ok && !slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Name == "columns" }) {
+		if factors, _ := l.Sentence.Mentions(); !factors {
+			return nil // factors only divide the columns among sub-codes
+		}
+	}
 	x, err := inputsFor(c.Value, in)
 	if err != nil {
 		return err
