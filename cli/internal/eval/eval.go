@@ -161,11 +161,12 @@ type Evaluation struct {
 	in             *metrics.Input
 	seed           uint64
 	chosen         []metrics.Choice
-	files          bool     // codes and factors come from files
-	withoutFactors bool     // codes come from files, without factors
-	optional       bool     // skip metrics that do not apply
-	remarks        []string // lines for the log
-	notes          []string // those on the tables
+	files          bool         // codes and factors come from files
+	withoutFactors bool         // codes come from files, without factors
+	optional       bool         // skip metrics that do not apply
+	remarks        []string     // lines for the log
+	notes          []string     // those on the tables
+	factors        *table.Table // of --factors, or nil
 
 	codes  factor.SubCodes // for metrics without sub-codes in their settings
 	assign metrics.Assign
