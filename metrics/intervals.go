@@ -309,8 +309,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			part = fewerDrawsPart
 		}
 	}
-	values := make([]float64, s.Shuffles)
-	level := &Chance{Shuffles: s.Shuffles}
+	values, level := make([]float64, s.Shuffles), &Chance{Shuffles: s.Shuffles}
 	for b := range values {
 		if s.Watch != nil {
 			s.Watch(r.Name, b, s.Shuffles)
@@ -337,8 +336,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 		values[b] = result.Value
 	}
 	level.Mean, level.Deviation = interval.MeanAndDeviation(values)
-	level.Differs = differs(c.Value, r.Value, values)
-	r.Chance = level
+	level.Differs, r.Chance = differs(c.Value, r.Value, values), level
 	return nil
 }
 

@@ -140,7 +140,8 @@ func Some(names []string, limit int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }
 
-// Suggest returns `; did you mean "x"?` if [Near] finds a name. Otherwise, it lists the known names with this part, or all.
+// Suggest returns `; did you mean "x"?` if [Near] finds a name. Otherwise, it lists the known names with this part, or
+// all.
 func Suggest(name string, known []string) string {
 	if suggestion := Near(name, known); suggestion != "" {
 		return fmt.Sprintf("; did you mean %q?", suggestion)
@@ -150,14 +151,15 @@ func Suggest(name string, known []string) string {
 	}
 	part := func(k string) bool { return len(name) > 2 && strings.Contains(Fold(k), Fold(name)) }
 	if slices.ContainsFunc(known, part) {
-		return "; want one of " + strings.Join(slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !part(k) }), ", ")
+		some := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !part(k) })
+		return "; want one of " + strings.Join(some, ", ")
 	}
 	return "; known: " + strings.Join(known, ", ")
 }
 
 // Near returns the known name that a name probably means: a different spelling, a longer name with this prefix, a name
-// with an ending, such as training, or a name with a typo. If no known name matches, or several match, it returns "". Short names differ in few letters (mig
-// and fid, vae and wae), so Near only accepts small differences in them.
+// with an ending, such as training, or a name with a typo. If no known name matches, or several match, it returns "".
+// Short names differ in few letters (mig and fid, vae and wae), so Near only accepts small differences in them.
 func Near(name string, known []string) string {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return Fold(a) == Fold(b) },
