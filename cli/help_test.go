@@ -2,6 +2,7 @@ package cli
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,6 +47,10 @@ func TestHelpIsShort(t *testing.T) {
 			checkDetail(t, v)
 		case *kong.Flag:
 			check("--"+v.Name, v.Help)
+			shown := v.PlaceHolder == v.Default || strings.Contains(v.Help, "(default: ")
+			if _, err := strconv.ParseFloat(v.PlaceHolder, 64); (err == nil || v.HasDefault && v.Default != "") && v.PlaceHolder != "" && !shown {
+				t.Errorf("--%s=%s: the default is %q; want it as the placeholder, or in the help", v.Name, v.PlaceHolder, v.Default)
+			}
 			if strings.Contains(v.PlaceHolder, "...") {
 				t.Errorf("--%s: the help adds ,... to the placeholder %s itself", v.Name, v.PlaceHolder)
 			}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -113,7 +114,7 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  losses={reconstruction: {}, kl: {weight: 4}}", "write [reconstruction, {kl: {weight: 4}}]"},
 		{"train  vae/square  losses.1.kl=4", "losses.1.kl: want a mapping, got 4; write {weight: 4}"},
 		{"train  list.yaml", "list.yaml:1:1: want a mapping, got a list\n"},
-		{"train  runs/x", "runs/x is a folder; want a file, such as the config " + filepath.Join("runs/x", "config.yaml") + " of a run"},
+		{"train  runs/x", "runs/x is a folder; want a file, such as the config " + filepath.Join("runs/x", "config.yaml") + " of a run; --resume --run runs/x continues the run"},
 		{"train  kl.yaml", "kl.yaml:5:9: losses.1.kl: want a mapping, got 4; write {weight: 4}"},
 		{"train  vae/square  model.vae=4", "model.vae: want a mapping, got 4; its keys: encoder"},
 		{"train  vae/square  train.epochs=\"3\"", "write it without quotes: 3"},
@@ -187,7 +188,7 @@ func TestNewcomers(t *testing.T) {
 		{"fit", `did you mean "unravel train"?`},
 		{"evaluate", `did you mean "unravel eval"?`},
 		{"nonsense", "unexpected argument nonsense\n"},
-		{"runs  --sort  mig  DIR", "unknown flag --sort\n"},
+		{"runs  --sort  mig  DIR", "unravel serve sorts by any column"},
 		{"runs  --  a  b", "unexpected argument b\n"},
 		{"list  --no-gif  models  vae  more", "unknown flag --no-gif\n"},
 		{"decode  --no-gfi", `unknown flag --no-gfi; did you mean "--no-gif"?`},
@@ -213,6 +214,10 @@ func TestNewcomers(t *testing.T) {
 		{"sweep  axes.yaml  --dry-run", "axes.yaml:3:21: product.\"train.lr\": argument \"train.lr=1\": train.lr: unknown key \"lr\"; the learning rate is the optimiser's: train.optimizer.adam.lr"},
 		{"sweep  scalar.yaml  --dry-run", "scalar.yaml:2:24: product.\"train.batch\": want a list of values for train.batch, got 16; write [16]"},
 		{"table  --workers  3", "runs at a time are --jobs 3"},
+		{"serve  --prot  80", "the port is part of --listen localhost:80"},
+		{"table  enriching-table", "want one of enriching-table10, "},
+		{"train  quickstart  training.epochs=3", `did you mean "train"?`},
+		{"train  quickstart  train.setps=3", "training is counted in epochs"},
 		{"serve  --port  80", "the port is part of --listen localhost:80"},
 		{"data  show  square  dataset.square.sizee=3", `did you mean "size"?`},
 		{"list  metric-names", `there is no list of "metric-names"`},
@@ -274,7 +279,8 @@ func pasted(log string, args []string) []string {
 		case hint != nil && strings.Contains(hint[1], "."):
 			return replaced(args, old, hint[1]+"="+value)
 		case hint != nil:
-			return replaced(args, old, key[:strings.LastIndexByte(key, '.')+1]+hint[1]+"="+value)
+			unknown := cmp.Or(m[2], key)
+			return replaced(args, old, unknown[:strings.LastIndexByte(unknown, '.')+1]+hint[1]+strings.TrimPrefix(key, unknown)+"="+value)
 		}
 		if w := written.FindStringSubmatch(log); w != nil && !strings.Contains(w[1], "VALUE") && !strings.Contains(w[1], "sweep") {
 			if _, _, whole := config.CutAssignment(w[1]); whole && !strings.HasPrefix(w[1], "[") && !strings.HasPrefix(w[1], "{") {

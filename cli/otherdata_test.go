@@ -95,6 +95,8 @@ func TestEncodePictures(t *testing.T) {
 	if names := string(must.Read(t, "all-files.txt")); names != "a.png\nb.png\n" || ui.Exists("all-factors.npy") {
 		t.Errorf("files %q; want a.png and b.png, and no factors", names)
 	}
+	must.Write(t, "labels.csv", []byte(",x\nb.png,1\na.png,2\n"))
+	checkMistake(t, call(t, "eval", "--codes=all.npy", "--factors=labels.csv"), 1, `the same index in different orders, first "a.png" and "b.png"`)
 	if o := succeed(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy"); !strings.Contains(o.log, "1 code of ") {
 		t.Errorf("one picture: %s", o.log)
 	}

@@ -266,6 +266,9 @@ func TestTableTrains(t *testing.T) {
 		t.Error("a run was made twice")
 	}
 	withFull(t, own)
+	if o := succeed(t, "table", own, "--runs", dir+"2", "--dry-run"); !strings.Contains(o.log, "runs of the scale quick; --scale takes quick, full\n") {
+		t.Error(o)
+	}
 	checkMistake(t, call(t, "table", own, "--runs", dir+"2", "--scale", "full"), 2, "own trains at the scale full: 3 of 3 runs to make, in an unknown time: want --yes")
 	if o := succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run"); strings.Count(o.out, "unknown\n") != 3 || o.log != "" || ui.Exists(dir+"2") {
 		t.Error(o)

@@ -97,6 +97,11 @@ func flagHint(command *kong.Node, flag string, args []string) string {
 	if near := registry.Near(flag, flagsOf(command)); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
+	for _, f := range otherFlags { // a typo in a flag of another program
+		if near := registry.Near(flag, f.names); near != "" && slices.Contains(f.commands, command.Path()) {
+			return strings.ReplaceAll(f.hint, "VALUE", value)
+		}
+	}
 	return ""
 }
 
@@ -147,6 +152,8 @@ var otherFlags = []struct {
 	{[]string{"-j", "-n", "--workers", "--parallel", "--num-workers", "--n-jobs", "--n_jobs"}, []string{"sweep", "table"}, "runs at a time are --jobs VALUE"},
 	{[]string{"--continue", "--restart", "--load"}, []string{"train"}, "did you mean \"--resume\"?"},
 	{[]string{"-n", "--dryrun", "--check", "--validate"}, []string{"train", "sweep"}, "did you mean \"--dry-run\"?"},
+	{[]string{"--sort", "--sort-by", "--order", "--order-by"}, []string{"runs"}, "unravel serve sorts by any column, and other programs sort the table of --csv"},
+	{[]string{"--address", "--addr", "--bind"}, []string{"serve"}, "did you mean \"--listen\"?"},
 	{[]string{"--port", "-p"}, []string{"serve"}, "the port is part of --listen localhost:VALUE"},
 }
 

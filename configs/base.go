@@ -118,7 +118,8 @@ func Find(name, folder string) (file string, source []byte, err error) {
 		}
 		if info, failed := os.Stat(path); failed == nil && info.IsDir() {
 			of := filepath.Join(path, "config.yaml")
-			err = fmt.Errorf("%s is a folder; want a file, such as the config %s of a run", path, of)
+			const fault = "%s is a folder; want a file, such as the config %s of a run; --resume --run %s continues the run"
+			err = fmt.Errorf(fault, path, of, path)
 		}
 		if !errors.Is(err, fs.ErrNotExist) && unreadable == nil {
 			unreadable = err

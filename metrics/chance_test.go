@@ -73,8 +73,11 @@ func TestChanceLevels(t *testing.T) {
 
 // TestChanceOfCodes checks that metrics of codes alone have no chance level.
 func TestChanceOfCodes(t *testing.T) {
-	if r := withChance(t, gridInput(ordinals(3, 4), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) }), choice("total-correlation")); r.Chance != nil {
-		t.Errorf("%+v", r.Chance)
+	in := gridInput(ordinals(3, 4), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
+	for _, c := range []Choice{choice("total-correlation"), {Name: "logic", Value: sentence(t, "independent(z.f0, z.f1)")}} {
+		if r := withChance(t, in, c); r.Chance != nil {
+			t.Errorf("%s: %+v", c.Name, r.Chance)
+		}
 	}
 }
 

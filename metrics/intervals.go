@@ -291,6 +291,11 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 	if needs, _ := needsOf(c.Value); needs == NoLevels {
 		return nil
 	}
+	if l, ok := c.Value.(*Logic); ok && !slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Name == "columns" }) {
+		if factors, _ := l.Sentence.Mentions(); !factors {
+			return nil // factors only divide the columns among sub-codes
+		}
+	}
 	x, err := inputsFor(c.Value, in)
 	if err != nil {
 		return err
@@ -304,8 +309,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			part = fewerDrawsPart
 		}
 	}
-	values := make([]float64, s.Shuffles)
-	level := &Chance{Shuffles: s.Shuffles}
+	values, level := make([]float64, s.Shuffles), &Chance{Shuffles: s.Shuffles}
 	for b := range values {
 		if s.Watch != nil {
 			s.Watch(r.Name, b, s.Shuffles)
@@ -332,8 +336,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 		values[b] = result.Value
 	}
 	level.Mean, level.Deviation = interval.MeanAndDeviation(values)
-	level.Differs = differs(c.Value, r.Value, values)
-	r.Chance = level
+	level.Differs, r.Chance = differs(c.Value, r.Value, values), level
 	return nil
 }
 

@@ -73,12 +73,9 @@ func (*Logic) Variants() []Metric {
 		"forall[mean] i: exists c in {-1, 1}: z(i) =[absolute] c",
 	} {
 		l := NewLogic()
-		sentence, err := logic.Parse(text)
-		if err != nil {
-			continue // TestLogicVariants finds it
+		if sentence, err := logic.Parse(text); err == nil { // TestLogicVariants finds an error
+			l.Sentence, variants = &sentence, append(variants, l)
 		}
-		l.Sentence = &sentence
-		variants = append(variants, l)
 	}
 	return variants
 }
@@ -142,13 +139,13 @@ func (l *Logic) Suits(in *Input) error {
 func (l *Logic) compile(
 	in *Input, best func() ([]factor.Block, error),
 ) (q *logic.Quantity, blocks []factor.Block, err error) {
-	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Levels: logic.LevelNames(in.Factors)}
+	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors),
+		Levels: logic.LevelNames(in.Factors), Turns: logic.Turns(in.Factors)}
 	for k, exact := range in.Exact {
 		if exact != nil && l.Units == unitsAsGiven {
 			delete(s.Levels, in.Factors[k].Name) // the factor has its own values, not levels
 		}
 	}
-	s.Turns = logic.Turns(in.Factors)
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
 		return nil, nil, err
 	}
@@ -196,8 +193,8 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Sentence: l.Sentence.String(), Truth: truthOf(l.Sentence.Truth())}
-	r.Notes = append(r.Notes, l.Sentence.Formula(), l.Sentence.Truth().String())
+	truth := l.Sentence.Truth()
+	r := Result{Sentence: l.Sentence.String(), Truth: truthOf(truth), Notes: []string{l.Sentence.Formula(), truth.String()}}
 	if blocks != nil {
 		r.Parts = append(r.Parts, columnsPart(in, blocks))
 		r.Notes = append(r.Notes, describe(in, blocks))

@@ -191,10 +191,16 @@ func TestLogicLevelNames(t *testing.T) {
 		`forall i: y.f1(i) = 7 -> z(i) =[squared] 0`:                         `the levels of the factor f1 are mapped to [0, 1], so none is 7; want a level in quotes, such as "7"`,
 		`forall i: y(i) = [0, -3] -> z(i) =[squared] 0`:                      `mapped to [0, 1], so none is -3; want a level in quotes, such as "7"`,
 		`forall i: 1.5 != y.f0(i) and y.f1(i) = 1 -> z(i) =[squared] 0`:      `of the factor f0 are mapped to [0, 1], so none is 1.5; want a level in quotes, such as "square"`,
+		`forall i: y.f1(i) = 0.5 -> z(i) =[squared] 0`:                       `so none is 0.5; want a level in quotes, such as "0.5"`,
 		`forall[mean] v in y.f1: forall[mean] i: v = 2 -> z(i) =[squared] 0`: `so none is 2`,
 	} {
 		must.ErrorOf(sentence(t, text).Compute(ctx, in))(t, want, text)
 	}
+	compute(t, sentence(t, `forall i: y.f1(i) = 0 or y.f1(i) = 1 -> z(i) =[squared] 0`), in)
+	one := gridInput(ordinals(1, 2), 1, func(_ []int, z []float64) { z[0] = 1 })
+	compute(t, sentence(t, `forall i: y.f0(i) = 0 -> z(i) =[squared] 0`), one)
+	one.Factors[1].Kind = factor.Circular
+	must.ErrorOf(sentence(t, `forall i: y.f1(i) = 1 -> z(i) =[squared] 0`).Compute(ctx, one))(t, "so none is 1", "a circular factor")
 	in.Exact = [][]float64{nil, make([]float64, in.Codes.Rows)}
 	m := sentence(t, `forall i: y.f1(i) = 7 -> z(i) =[squared] 0`)
 	m.Units = "as-given"

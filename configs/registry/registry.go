@@ -140,7 +140,8 @@ func Some(names []string, limit int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }
 
-// Suggest returns `; did you mean "x"?` if [Near] finds a name, and otherwise the list of known names.
+// Suggest returns `; did you mean "x"?` if [Near] finds a name. Otherwise, it lists the known names with this part, or
+// all.
 func Suggest(name string, known []string) string {
 	if suggestion := Near(name, known); suggestion != "" {
 		return fmt.Sprintf("; did you mean %q?", suggestion)
@@ -148,17 +149,23 @@ func Suggest(name string, known []string) string {
 	if len(known) == 0 {
 		return ""
 	}
+	part := func(k string) bool { return len(name) > 2 && strings.Contains(Fold(k), Fold(name)) }
+	if slices.ContainsFunc(known, part) {
+		some := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !part(k) })
+		return "; want one of " + strings.Join(some, ", ")
+	}
 	return "; known: " + strings.Join(known, ", ")
 }
 
-// Near returns the known name that a name probably means: a different spelling, a longer name with this prefix, or a
-// name with a typo. If no known name matches, or several match, it returns "". Short names differ in few letters (mig
-// and fid, vae and wae), so Near only accepts small differences in them.
+// Near returns the known name that a name probably means: a different spelling, a longer name with this prefix, a name
+// with an ending, such as training, or a name with a typo. If no known name matches, or several match, it returns "".
+// Short names differ in few letters (mig and fid, vae and wae), so Near only accepts small differences in them.
 func Near(name string, known []string) string {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return Fold(a) == Fold(b) },
 		func(a, b string) bool { return isTypo(a, b, 1) },
 		func(a, b string) bool { return len(a) > 2 && strings.HasPrefix(Fold(b), Fold(a)) },
+		func(a, b string) bool { return len(b) > 3 && (Fold(a) == Fold(b)+"ing" || Fold(a) == Fold(b)+"es") },
 		func(a, b string) bool { return len(a) >= longName && isTypo(a, b, 2) },
 	} {
 		nearest := ""

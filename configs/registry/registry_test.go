@@ -64,7 +64,7 @@ func TestNear(t *testing.T) {
 	known := []string{"j", "reconstruction", "kl", "mig", "mad", "mae", "mse", "dci", "ml-vae", "vae", "gvae", "beta-vae", "moco-v2", "conv64", "runs", "name", "losses", "adam", "sgd", "modularity", "epochs", "epoch_steps", "dip-i", "dip-ii", "batch"}
 	for name, want := range map[string]string{
 		"MIG": "mig", "betavae": "beta-vae", "Beta_VAE": "beta-vae", "mlvae": "ml-vae", "epoch-steps": "epoch_steps", "Conv64": "conv64",
-		"vea": "vae", "jj": "j", "avriance": "", "migg": "mig", "mi": "mig", "dic": "dci", "epoch": "epochs", "bacth": "batch", "batches": "", "batsh": "batch", "loss": "losses",
+		"vea": "vae", "jj": "j", "avriance": "", "migg": "mig", "mi": "mig", "dic": "dci", "epoch": "epochs", "bacth": "batch", "batches": "batch", "adaming": "adam", "adamw": "adam", "adamwd": "", "batsh": "batch", "loss": "losses",
 		"recon": "reconstruction", "modu": "modularity", "reconstrution": "reconstruction", "recontsructon": "reconstruction", "kld": "kl", "kk": "kl", "lk": "kl", "mu": "", "mug": "mig", "sise": "", "miig": "mig", "names": "name",
 		"fid": "", "mcc": "", "rmse": "", "vq-vae": "", "cvae": "", "wae": "", "dae": "", "vqvae": "", "tune": "", "base": "", "moco-v3": "", "conv32": "", "conv46": "conv64", "conv644": "conv64", "conv4": "", "conv634": "",
 		"nadam": "", "radam": "", "dip": "", "ma": "", "k": "", "": "", "gan": "", "asgd": "", "adamm": "adam",
@@ -91,7 +91,10 @@ func TestNear(t *testing.T) {
 
 func ExampleSuggest() {
 	fmt.Println(Suggest("epocs", []string{"batch", "epochs"}))
-	// Output: ; did you mean "epochs"?
+	fmt.Println(Suggest("figure", []string{"figure4", "table1", "figure5"}))
+	// Output:
+	// ; did you mean "epochs"?
+	// ; want one of figure4, figure5
 }
 
 func TestRegister(t *testing.T) {

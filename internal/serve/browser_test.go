@@ -164,9 +164,13 @@ func TestLiveList(t *testing.T) {
 	p.Go(h.URL + "/" + address) // the address contains filter and order
 	p.Wait(rows + ` === "done deep/er/two" && document.getElementById("filter").value === "state=finished"`)
 	must.OK(t, os.RemoveAll(filepath.Join(dir, "done")))
-	p.Wait(rows + ` === "deep/er/two"`)
+	p.Wait(rows + ` === "deep/er/two" && document.getElementById("summary").textContent.endsWith("; 1 passes the filters")`)
 	p.Forgive("400")
 	p.Eval(`document.getElementById("filter").value = "sead=1"; 0`, nil)
 	p.Click(`#query button`)
-	p.Wait(`document.getElementById("failure").textContent.includes("did you mean")`)
+	p.Wait(`document.getElementById("failure").textContent.startsWith('no run has "sead"; did you mean')`)
+	p.Go(h.URL + "/?filter=sead=1")
+	p.Wait(`document.getElementById("failure").textContent !== "" && document.getElementById("summary").textContent === ""`)
+	p.Eval(`Serve.count(1, "run") + Serve.count(2, "run")`, &address)
+	must.Equal(t, address, "1 run2 runs")
 }

@@ -167,7 +167,7 @@ func choose(snap *snapshot, filters []string) (*filteredRuns, error) {
 func filter(snap *snapshot, filters []string) ([]*runState, error) {
 	entries, err := index.Filter(entriesOf(snap.list), filters...)
 	if err != nil {
-		return nil, badRequest("filter " + strings.TrimPrefix(err.Error(), "filter "))
+		return nil, badRequest(err.Error())
 	}
 	matching := make([]*runState, len(entries))
 	for i, entry := range entries {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -124,9 +125,20 @@ func Settle(codes, factors *Table) error {
 	codes.WantRows(factors.Rows)
 	factors.WantRows(codes.Rows)
 	if !slices.Equal(codes.dropped, factors.dropped) && slices.Equal(slices.Sorted(slices.Values(codes.dropped)), slices.Sorted(slices.Values(factors.dropped))) {
-		return fmt.Errorf("rows of %s and %s have the same index in different orders; want one order", codes.file, factors.file)
+		return fmt.Errorf("rows of %s and %s have the same index in different orders, first %q and %q; want one order", codes.file, factors.file, codes.dropped[0], factors.dropped[0])
 	}
 	return nil
+}
+
+// NameRows reads the index of a table without one from a file with a name a line.
+func (t *Table) NameRows(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || t.dropped != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	t.dropped = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	return err
 }
 
 // WantRows decides whether a first line 0, 1, 2, ... is a row or the numbers of the columns. The caller expects n rows.

@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -305,10 +306,12 @@ func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 		c.program.NeedsValues = true
 		name := c.schema.Factors[f]
 		known, constant := c.schema.Levels[name], b.values[i]
-		if len(known) == 0 || constant.Column >= 0 || constant.Constant >= 0 && constant.Constant <= 1 {
+		example := strconv.FormatFloat(constant.Constant, 'g', -1, 64)
+		inside := constant.Constant >= 0 && constant.Constant <= 1
+		value := slices.Contains(known, example) && c.unmapped(name, constant.Constant)
+		if len(known) == 0 || constant.Column >= 0 || inside && !value {
 			continue
 		}
-		example := strconv.FormatFloat(constant.Constant, 'g', -1, 64)
 		if !slices.Contains(known, example) {
 			example = known[len(known)-1]
 		}
@@ -316,6 +319,24 @@ func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 		panic(c.error(e, fault, name, constant.Constant, example))
 	}
 	return &program.SameNumbers{A: a.values, B: b.values, Single: true}
+}
+
+// unmapped reports whether a number is the value of a level, such as 0.5, but no level is mapped to it.
+func (c *compiler) unmapped(name string, number float64) bool {
+	if i := slices.IndexFunc(c.schema.Turns, func(t Turn) bool { return t.Name == name }); i >= 0 {
+		return !c.schema.Turns[i].Space && number == 1 // levels are less than a turn
+	}
+	known := c.schema.Levels[name]
+	values := make([]float64, len(known))
+	for i, text := range known {
+		var err error
+		if values[i], err = strconv.ParseFloat(text, 64); err != nil || float32(float64(i)/float64(len(known)-1)) == float32(number) {
+			return false
+		}
+	}
+	low := slices.Min(values)
+	width := max(slices.Max(values)-low, math.SmallestNonzeroFloat64) // all levels of equal value are mapped to 0
+	return !slices.ContainsFunc(values, func(v float64) bool { return float32((v-low)/width) == float32(number) })
 }
 
 // labelEntries lists the labels of a row's factors, or the label of a value.

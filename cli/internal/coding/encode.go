@@ -63,7 +63,7 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 		line += ", their factors in " + BesideCodes(out, rundir.FactorsFile)
 	}
 	if named, ok := d.(datasets.FileNamed); ok && c.Images != "" {
-		file := strings.TrimSuffix(out, filepath.Ext(out)) + "-files.txt"
+		file := inputs.FileNames(out)
 		var names strings.Builder
 		for i := range d.Len() {
 			fmt.Fprintln(&names, named.FileName(i))

@@ -37,7 +37,7 @@ type askCommand struct {
 	Random  bool     `help:"Ask about random pairs instead, for comparison."`
 	Fill    bool     `help:"Answer the questions from the levels of the data set, for simulations."`
 	Seed    uint64   `default:"0" help:"Seed for choosing the rows to consider."`
-	Out     string   `default:"pairs.csv" placeholder:"FILE" writes:".csv,.txt" help:"File to write: the earlier answers, then the questions." detail:"Each line has row, row, factor and an empty field for same or different. It may be the file of --answers. The command does not overwrite other answers."`
+	Out     string   `default:"pairs.csv" placeholder:"pairs.csv" writes:".csv,.txt" help:"File to write: the earlier answers, then the questions." detail:"Each line has row, row, factor and an empty field for same or different. It may be the file of --answers. The command does not overwrite other answers."`
 	Sheet   string   `placeholder:"FILE" writes:".png" help:"PNG of the pairs to draw, with a row for each pair and its line number." detail:"The PNG shows at most 200 pairs."`
 }
 

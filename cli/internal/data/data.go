@@ -205,7 +205,7 @@ type exportCommand struct {
 	namedSet
 	Out   string `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
 	Seed  uint64 `default:"0" help:"Seed of a data set with random images."`
-	Shard int64  `default:"2048" placeholder:"MIB" help:"Maximum size of an image file in MiB; larger sets are split into images-000.npy and so on."`
+	Shard int64  `default:"2048" placeholder:"2048" help:"Maximum size of an image file in MiB; larger sets are split into images-000.npy and so on."`
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
 }
 

@@ -27,7 +27,7 @@ const Repository = "https://github.com/unravel-ml/unravel/blob/main/"
 
 // Command is `unravel docs`.
 type Command struct {
-	Out       string `default:"site" placeholder:"DIR" writes:"folder" help:"Folder to write the site to; open index.html in it." detail:"The folder must be new, empty or from an earlier call of this command."`
+	Out       string `default:"site" placeholder:"site" writes:"folder" help:"Folder to write the site to; open index.html in it." detail:"The folder must be new, empty or from an earlier call of this command."`
 	Reference string `placeholder:"DIR" help:"Folder to write the pages of the reference to, as Markdown, instead of the site."`
 	Man       string `placeholder:"FILE" help:"File to write the manual page unravel(1) to, instead of the site."`
 	Results   string `placeholder:"FILE" writes:".md" help:"File to write the page of results to, as Markdown from the ledger, instead of the site."`

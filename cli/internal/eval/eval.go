@@ -48,8 +48,8 @@ type Command struct {
 
 	Chance int `default:"5" placeholder:"5" help:"Number of shuffles of the codes' rows for the chance level of every metric; 0 for no chance levels." detail:"The chance level is the metric's value for codes without information about the factors. Of many rows, each shuffle measures a sample, which is smaller for slow metrics."`
 
-	Interval float64  `placeholder:"95" help:"Compute a confidence interval of every metric, with this level in percent." detail:"Intervals come from random halves of the rows, corrected for the bias of a finite number of rows, or from repeated draws of the metric's random numbers. A note names metrics without an interval, such as extremes."`
-	Repeats  ui.Count `placeholder:"N" help:"Number of repetitions for an interval." detail:"The default is 200 for halves of the rows, 50 for draws, and 20 for metrics that fit slow predictors."`
+	Interval float64  `placeholder:"PERCENT" help:"Compute a confidence interval of every metric, with this level, such as 95." detail:"Intervals come from random halves of the rows, corrected for the bias of a finite number of rows, or from repeated draws of the metric's random numbers. A note names metrics without an interval, such as extremes."`
+	Repeats  ui.Count `placeholder:"N" help:"Number of repetitions for an interval (default: 20 to 200, by metric)." detail:"The default is 200 for halves of the rows, 50 for draws, and 20 for metrics that fit slow predictors."`
 
 	Hierarchy     string `placeholder:"FILE" help:"Hierarchy of the codes (.json), for r4c and h-error." detail:"The file is a list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Code columns are first the categorical dimensions, as 1 + option, then the continuous ones. 0 means inactive."`
 	TrueHierarchy string `placeholder:"FILE" help:"Hierarchy of the factors, for h-error and purity, in the format of --hierarchy."`
@@ -161,11 +161,12 @@ type Evaluation struct {
 	in             *metrics.Input
 	seed           uint64
 	chosen         []metrics.Choice
-	files          bool     // codes and factors come from files
-	withoutFactors bool     // codes come from files, without factors
-	optional       bool     // skip metrics that do not apply
-	remarks        []string // lines for the log
-	notes          []string // those on the tables
+	files          bool         // codes and factors come from files
+	withoutFactors bool         // codes come from files, without factors
+	optional       bool         // skip metrics that do not apply
+	remarks        []string     // lines for the log
+	notes          []string     // those on the tables
+	factors        *table.Table // of --factors, or nil
 
 	codes  factor.SubCodes // for metrics without sub-codes in their settings
 	assign metrics.Assign

@@ -50,6 +50,27 @@ func TestEvalNames(t *testing.T) {
 	}
 }
 
+// Numbers in categorical columns of factors are options of the true hierarchy.
+func TestTrueOptions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must.Write(t, "codes.csv", "0,1\n1,0\n0.5,2\n0,4\n")
+	must.Write(t, "tree.json", `[{"type": "categorical", "options": [[], []]}]`)
+	for factors, want := range map[string]string{
+		"kind\n1\n2\n\"\"\n0\n": "",
+		"kind\nb\na\nb\nc\n":    "",
+		"kind\n1\n2\n5\n0\n":    "factors.csv: line 4, column 0 (kind) is 5; want an option of its categorical dimension in tree.json, 1 to 2, or 0 (inactive)",
+		"kind\n1\n2\n0\n1.5\n":  "line 5, column 0 (kind) is 1.5",
+	} {
+		must.Write(t, "factors.csv", factors)
+		var e Evaluation
+		c := &Command{Codes: "codes.csv", Factors: "factors.csv", TrueHierarchy: "tree.json"}
+		must.OK(t, c.readFiles(&e))
+		if err := c.readHierarchies(&e); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %s", factors, err, want)
+		}
+	}
+}
+
 // Remarks name rows of codes that were never filled, and equal columns.
 func TestRemarksOnCodes(t *testing.T) {
 	for _, c := range []struct {

@@ -52,6 +52,7 @@ func (c *Command) readFiles(e *Evaluation) error {
 		e.in.SetUnknown()
 		return nil
 	}
+	e.factors = factors
 	return c.setFactors(e, factors)
 }
 
@@ -272,6 +273,9 @@ func (c *Command) readHierarchies(e *Evaluation) error {
 		}
 		*file.into = h
 	}
+	if err := c.checkOptions(e); err != nil {
+		return err
+	}
 	if c.Components == "" {
 		return nil
 	}
@@ -291,6 +295,25 @@ func (c *Command) readHierarchies(e *Evaluation) error {
 			return fmt.Errorf("%s: row %d is %v, want the number of a component, or -1 (discarded)", c.Components, i, v)
 		}
 		in.Components[i] = int(v)
+	}
+	return nil
+}
+
+// checkOptions returns an error for the first number in a factors' file that is no option of its categorical dimension.
+// Words and missing values are no numbers.
+func (c *Command) checkOptions(e *Evaluation) error {
+	t, h := e.factors, e.in.TrueHierarchy
+	if t == nil || h.Dimensions() != t.Cols {
+		return nil
+	}
+	for j, n := range h.Categoricals() {
+		column := t.Column(j)
+		for i, v := range column.Values {
+			if option := v == math.Trunc(v) && v >= 0 && v <= float64(n); !option && !math.IsNaN(v) && column.Words == nil {
+				return fmt.Errorf("%s: %s is %v; want an option of its categorical dimension in %s, 1 to %d, or 0 (inactive)",
+					c.Factors, t.Place(i, j), v, c.TrueHierarchy, n)
+			}
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
@@ -153,12 +154,22 @@ func ReadCodes(path string, log io.Writer) (*table.Table, error) {
 		return nil, fmt.Errorf("codes: %s has shape [%d %d]; want at least one row and one column", path, t.Rows, t.Cols)
 	}
 	t.DropCounter()
+	if names := FileNames(path); ui.Exists(names) {
+		if err := t.NameRows(names); err != nil {
+			return nil, err
+		}
+	}
 	for _, note := range t.Notes {
 		if log != nil {
 			fmt.Fprintln(log, note)
 		}
 	}
 	return t, nil
+}
+
+// FileNames returns the file beside codes with the names of the pictures, one a line.
+func FileNames(codes string) string {
+	return strings.TrimSuffix(codes, filepath.Ext(codes)) + "-files.txt"
 }
 
 func isCategorical(text string) bool {

@@ -63,6 +63,9 @@ func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (fa
 			t.Name, c.Scale)
 		return nil, err
 	case c.DryRun:
+		if scales := t.Scales.Names(); !c.scaled && len(scales) > 1 {
+			fmt.Fprintf(s.Log, "these are the runs of the scale %s; --scale takes %s\n", c.Scale, strings.Join(scales, ", "))
+		}
 		list, err := c.forecasts(ctx, t, s, runs)
 		if err != nil {
 			return nil, err
@@ -170,7 +173,7 @@ func (c *Command) hint(t *tables.Table, log io.Writer) {
 		return
 	}
 	name := disk.Argument(c.Name)
-	fmt.Fprintf(log, "nothing was trained: unravel table %s --scale %s trains the missing runs, with --fresh all runs; --dry-run estimates the time\n", name, c.Scale)
+	fmt.Fprintf(log, "nothing was trained: unravel table %s --scale %s trains the missing runs, with --fresh all runs; add --dry-run to estimate the time\n", name, c.Scale)
 }
 
 // simulate simulates all runs of the table at a scale, or the runs of each table that trains.

@@ -32,7 +32,7 @@ type Compare struct {
 	Sources   []string `arg:"" name:"source" help:"Two or more runs, folders of runs, files of metrics (.json) or files of codes (.npy, .npz, .h5, .mat, .csv)." detail:"eval --out and training write files of metrics. A file of codes has a row for each image."`
 	Factors   string   `placeholder:"FILE" help:"File of the factors for the files of codes, as for eval." detail:"The command computes the metrics of these files."`
 	Types     []string `placeholder:"KIND" help:"Kinds of the factors, as for eval."`
-	Bins      ui.Count `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
+	Bins      ui.Count `placeholder:"20" help:"Number of bins of a continuous factor, as for eval (default: 20)."`
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compare, separated by commas (default: the stored metrics; for files of codes, all that apply)." detail:"Metrics with settings, such as 'logic: \"forall ...\"', are computed, and so are metrics that a run has not stored."`
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor in all runs, as for eval (default: the columns of each run's own losses)." detail:"The columns apply to the metrics of --metrics."`
 	Chance    int      `default:"5" placeholder:"5" help:"Number of shuffles for the chance level of computed metrics, as for eval; 0 for no chance levels."`

@@ -140,7 +140,7 @@ func ToMake(list []sweep.Forecast, jobs int) string {
 			missing++
 		}
 	}
-	text := fmt.Sprintf("%d of %d runs to make", missing, len(list))
+	text := fmt.Sprintf("%d of %s to make", missing, wording.Count(len(list), "run"))
 	switch known, unknown := total(list, jobs); {
 	case unknown == 0:
 		return fmt.Sprintf("%s, about %s with %d at once", text, known.Round(time.Second), jobs)

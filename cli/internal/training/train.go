@@ -210,9 +210,9 @@ func withAdvice(err error, dir string) error {
 
 type rateFlags struct {
 	FindRate bool    `help:"Test learning rates on the first steps instead of training (Smith 2017)." detail:"The rate rises until the loss diverges. The command prints a rate, and writes a picture and the losses."`
-	RateLow  float64 `default:"1e-6" placeholder:"RATE" help:"Lowest rate of --find-rate."`
-	RateHigh float64 `default:"1" placeholder:"RATE" help:"Highest rate of --find-rate."`
-	RateStep int     `name:"rate-steps" default:"200" placeholder:"N" help:"Number of rates of --find-rate, one for each update."`
+	RateLow  float64 `default:"1e-6" placeholder:"1e-6" help:"Lowest rate of --find-rate."`
+	RateHigh float64 `default:"1" placeholder:"1" help:"Highest rate of --find-rate."`
+	RateStep int     `name:"rate-steps" default:"200" placeholder:"200" help:"Number of rates of --find-rate, one for each update."`
 	RateOut  string  `placeholder:"DIR" writes:"folder" help:"Folder for rates.png, rates.csv and rates.json of --find-rate (default: find-rate/NAME)."`
 }
 

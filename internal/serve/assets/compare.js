@@ -72,7 +72,7 @@ Serve.compare = {
 
   show(data) {
     this.data = data;
-    let text = data.matched === 1 ? "1 run" : `${data.matched} runs`;
+    let text = Serve.count(data.matched, "run");
     if (data.runs.length < data.matched) text += `; the first ${data.runs.length} are compared`;
     if (data.missing?.length) text += `; missing: ${data.missing.join(", ")}`;
     if (data.repeats?.length) text += `; not in means, with the config, seed and results of another run: ${data.repeats.join(", ")}`;

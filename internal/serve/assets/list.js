@@ -56,7 +56,7 @@ Serve.list = {
     for (const name of this.chosen) q.append("run", name);
     const link = document.getElementById("compare");
     link.href = "compare?" + q;
-    link.textContent = this.chosen.size ? `Compare the ${this.chosen.size} chosen runs` : "Compare these";
+    link.textContent = this.chosen.size ? `Compare the ${Serve.count(this.chosen.size, "chosen run")}` : "Compare these";
   },
 
   // ask shows another list with a separate address.
@@ -80,6 +80,7 @@ Serve.list = {
       this.show(list);
       await Serve.searches();
     } catch (error) {
+      if (!this.version) document.getElementById("summary").textContent = "";
       Serve.fail(error instanceof TypeError ? "The server does not answer: it has ended, or cannot be reached." : error.message);
     }
   },
@@ -96,9 +97,9 @@ Serve.list = {
 
   summary(list) {
     const states = ["running", "waiting", "stopped", "failed", "damaged", "finished"].filter((s) => list.states[s]);
-    let text = `${list.total} runs`;
+    let text = Serve.count(list.total, "run");
     if (states.length) text += ": " + states.map((s) => `${list.states[s]} ${s}`).join(", ");
-    if (list.matched < list.total) text += `; ${list.matched} pass the filters`;
+    if (list.matched < list.total) text += `; ${list.matched === 1 ? "1 passes" : list.matched + " pass"} the filters`;
     if (list.reading) text = "Reading the runs …";
     else if (!list.total) text = "There is no run here yet. unravel train creates one.";
     const place = document.getElementById("summary");

@@ -11,7 +11,7 @@ Serve.search = function (search) {
   const title = Unravel.element("h2", {}, search.folder === "." ? "Search" : "Search in " + search.folder);
   if (search.problem) return Unravel.element("section", {}, title, Unravel.element("p", { className: "problem" }, search.problem));
   const best = search.trials[search.best];
-  const text = `${search.method}: ${search.trials.length} trials, ${search.better} ${search.objective} is better, budget ${search.budget}.`;
+  const text = `${search.method}: ${Serve.count(search.trials.length, "trial")}, ${search.better} ${search.objective} is better, budget ${search.budget}.`;
   const about = Unravel.element("p", {}, text);
   if (best) {
     const settings = search.keys.map((key, i) => `${key}=${best.settings[i]}`).join(", ");

@@ -20,6 +20,9 @@ Serve.fail = function (text) {
   place.hidden = !text;
 };
 
+// count writes a number of things: 1 run, 2 runs.
+Serve.count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
 // duration writes seconds in a readable form.
 Serve.duration = function (seconds) {
   if (!(seconds >= 0)) return "";
