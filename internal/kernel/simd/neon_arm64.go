@@ -4,437 +4,437 @@
 
 package simd
 
-// tile8x32NEON computes a block of 8 rows and 32 columns; t points to a tile.
+// Tile8x32 computes a block of 8 rows and 32 columns; t points to a tile.
 //
 //go:noescape
-func tile8x32NEON(t *byte)
+func Tile8x32(t *byte)
 
-// tile8x16NEON computes a block of 8 rows and 16 columns; t points to a tile.
+// Tile8x16 computes a block of 8 rows and 16 columns; t points to a tile.
 //
 //go:noescape
-func tile8x16NEON(t *byte)
+func Tile8x16(t *byte)
 
-// expNEON computes dst = e^x for n elements, n a multiple of 16.
+// Exp computes dst = e^x for n elements, n a multiple of 16.
 //
 //go:noescape
-func expNEON(dst *float32, x *float32, n int)
+func Exp(dst *float32, x *float32, n int)
 
-// logNEON computes dst = ln x for n elements, n a multiple of 16.
+// Log computes dst = ln x for n elements, n a multiple of 16.
 //
 //go:noescape
-func logNEON(dst *float32, x *float32, n int)
+func Log(dst *float32, x *float32, n int)
 
-// tanhNEON computes dst = tanh x for n elements, n a multiple of 16.
+// Tanh computes dst = tanh x for n elements, n a multiple of 16.
 //
 //go:noescape
-func tanhNEON(dst *float32, x *float32, n int)
+func Tanh(dst *float32, x *float32, n int)
 
-// sigmoidNEON computes dst = 1/(1+e^-x) for n elements, n a multiple of 16.
+// Sigmoid computes dst = 1/(1+e^-x) for n elements, n a multiple of 16.
 //
 //go:noescape
-func sigmoidNEON(dst *float32, x *float32, n int)
+func Sigmoid(dst *float32, x *float32, n int)
 
-// softplusNEON computes dst = ln(1+e^x) for n elements, n a multiple of 16.
+// Softplus computes dst = ln(1+e^x) for n elements, n a multiple of 16.
 //
 //go:noescape
-func softplusNEON(dst *float32, x *float32, n int)
+func Softplus(dst *float32, x *float32, n int)
 
-// reluGradNEON computes dst = dy where y > 0, else 0 for n elements, n a multiple of 16.
+// ReluGrad computes dst = dy where y > 0, else 0 for n elements, n a multiple of 16.
 //
 //go:noescape
-func reluGradNEON(dst *float32, dy *float32, y *float32, n int)
+func ReluGrad(dst *float32, dy *float32, y *float32, n int)
 
-// leakyGradNEON computes dst = dy where y > 0, else 0.2 dy for n elements, n a multiple of 16.
+// LeakyGrad computes dst = dy where y > 0, else 0.2 dy for n elements, n a multiple of 16.
 //
 //go:noescape
-func leakyGradNEON(dst *float32, dy *float32, y *float32, n int)
+func LeakyGrad(dst *float32, dy *float32, y *float32, n int)
 
-// sigmoidGradNEON computes dst = dy y (1-y) for n elements, n a multiple of 16.
+// SigmoidGrad computes dst = dy y (1-y) for n elements, n a multiple of 16.
 //
 //go:noescape
-func sigmoidGradNEON(dst *float32, dy *float32, y *float32, n int)
+func SigmoidGrad(dst *float32, dy *float32, y *float32, n int)
 
-// tanhGradNEON computes dst = dy (1-y^2) for n elements, n a multiple of 16.
+// TanhGrad computes dst = dy (1-y^2) for n elements, n a multiple of 16.
 //
 //go:noescape
-func tanhGradNEON(dst *float32, dy *float32, y *float32, n int)
+func TanhGrad(dst *float32, dy *float32, y *float32, n int)
 
-// addNEON computes dst += x for n elements, n a multiple of 16.
+// Add computes dst += x for n elements, n a multiple of 16.
 //
 //go:noescape
-func addNEON(dst *float32, x *float32, n int)
+func Add(dst *float32, x *float32, n int)
 
-// axpyNEON computes dst += a x for n elements, n a multiple of 16.
+// Axpy computes dst += a x for n elements, n a multiple of 16.
 //
 //go:noescape
-func axpyNEON(dst *float32, x *float32, n int, a float32)
+func Axpy(dst *float32, x *float32, n int, a float32)
 
-// scaleNEON computes dst = a x for n elements, n a multiple of 16.
+// Scale computes dst = a x for n elements, n a multiple of 16.
 //
 //go:noescape
-func scaleNEON(dst *float32, x *float32, n int, a float32)
+func Scale(dst *float32, x *float32, n int, a float32)
 
-// columnSumNEON adds to dst[0:16] the sums of 16 columns over rows that are stride elements apart.
+// ColumnSum adds to dst[0:16] the sums of 16 columns over rows that are stride elements apart.
 //
 //go:noescape
-func columnSumNEON(dst *float32, src *float32, rows int, stride int)
+func ColumnSum(dst *float32, src *float32, rows int, stride int)
 
-// sumNEON adds x to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
+// Sum adds x to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 //
 //go:noescape
-func sumNEON(acc *float32, x *float32, n int)
+func Sum(acc *float32, x *float32, n int)
 
-// sumSquaresNEON adds x^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
+// SumSquares adds x^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 //
 //go:noescape
-func sumSquaresNEON(acc *float32, x *float32, n int)
+func SumSquares(acc *float32, x *float32, n int)
 
-// dotNEON adds x y to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
+// Dot adds x y to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 //
 //go:noescape
-func dotNEON(acc *float32, x *float32, y *float32, n int)
+func Dot(acc *float32, x *float32, y *float32, n int)
 
-// squaredErrorNEON adds (x - y)^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
+// SquaredError adds (x - y)^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 //
 //go:noescape
-func squaredErrorNEON(acc *float32, x *float32, y *float32, n int)
+func SquaredError(acc *float32, x *float32, y *float32, n int)
 
-// sigmoidErrorNEON adds (sigmoid(l) - x)^2 to the 16 partial sums acc and stores the sigmoid in s, element i to sum i mod 16; n is a multiple of 16.
+// SigmoidError adds (sigmoid(l) - x)^2 to the 16 partial sums acc and stores the sigmoid in s, element i to sum i mod 16; n is a multiple of 16.
 //
 //go:noescape
-func sigmoidErrorNEON(acc *float32, s *float32, l *float32, x *float32, n int)
+func SigmoidError(acc *float32, s *float32, l *float32, x *float32, n int)
 
-// logisticErrorNEON adds softplus(l) - x l to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
+// LogisticError adds softplus(l) - x l to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 //
 //go:noescape
-func logisticErrorNEON(acc *float32, l *float32, x *float32, n int)
+func LogisticError(acc *float32, l *float32, x *float32, n int)
 
-// sigmoidErrorGradNEON computes dst = a (s - x) s (1 - s) for n elements, n a multiple of 16.
+// SigmoidErrorGrad computes dst = a (s - x) s (1 - s) for n elements, n a multiple of 16.
 //
 //go:noescape
-func sigmoidErrorGradNEON(dst *float32, s *float32, x *float32, n int, a float32)
+func SigmoidErrorGrad(dst *float32, s *float32, x *float32, n int, a float32)
 
-// logisticErrorGradNEON computes dst = a (sigmoid(l) - x) for n elements, n a multiple of 16.
+// LogisticErrorGrad computes dst = a (sigmoid(l) - x) for n elements, n a multiple of 16.
 //
 //go:noescape
-func logisticErrorGradNEON(dst *float32, l *float32, x *float32, n int, a float32)
+func LogisticErrorGrad(dst *float32, l *float32, x *float32, n int, a float32)
 
-// adamNEON updates n parameters, n a multiple of 16; c holds the constants, see Adam.
+// Adam updates n parameters, n a multiple of 16; c holds the constants, see Adam.
 //
 //go:noescape
-func adamNEON(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32)
+func Adam(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32)
 
-// transpose8x8NEON computes dst[j*dstStride+i] = src[i*srcStride+j] for i, j < 8.
+// Transpose8x8 computes dst[j*dstStride+i] = src[i*srcStride+j] for i, j < 8.
 //
 //go:noescape
-func transpose8x8NEON(dst *float32, src *float32, dstStride int, srcStride int)
+func Transpose8x8(dst *float32, src *float32, dstStride int, srcStride int)
 
-// expand9NEON transforms 3x3 inputs d: B'dB with rows (d0-d1, d1, d1-d2), for n channels of count tiles.
+// Expand9 transforms 3x3 inputs d: B'dB with rows (d0-d1, d1, d1-d2), for n channels of count tiles.
 //
 //go:noescape
-func expand9NEON(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Expand9(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// expand4NEON transforms 2x2 filters g: GgG' with rows (g0, g0+g1, g1), for n channels of count tiles.
+// Expand4 transforms 2x2 filters g: GgG' with rows (g0, g0+g1, g1), for n channels of count tiles.
 //
 //go:noescape
-func expand4NEON(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Expand4(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// contract9NEON transforms 3x3 products m to 2x2 outputs: A'mA with rows (m0+m1, m1-m2), adds the bias and takes the maximum with floor, for n channels of count tiles.
+// Contract9 transforms 3x3 products m to 2x2 outputs: A'mA with rows (m0+m1, m1-m2), adds the bias and takes the maximum with floor, for n channels of count tiles.
 //
 //go:noescape
-func contract9NEON(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
+func Contract9(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
 
-// products32NEON computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.
+// Products32 computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.
 //
 //go:noescape
-func products32NEON(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
+func Products32(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
 
-// inputs36NEON transforms 6x6 inputs to 36, for n channels of count tiles.
+// Inputs36 transforms 6x6 inputs to 36, for n channels of count tiles.
 //
 //go:noescape
-func inputs36NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Inputs36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// filters36NEON transforms 3x3 taps to 36, for n channels of count tiles.
+// Filters36 transforms 3x3 taps to 36, for n channels of count tiles.
 //
 //go:noescape
-func filters36NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Filters36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pixels36NEON transforms 4x4 pixels to 36, for n channels of count tiles.
+// Pixels36 transforms 4x4 pixels to 36, for n channels of count tiles.
 //
 //go:noescape
-func pixels36NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Pixels36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// outputs16NEON transforms 36 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
+// Outputs16 transforms 36 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
 //
 //go:noescape
-func outputs16NEON(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
+func Outputs16(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
 
-// taps9NEON transforms 36 products to 3x3 taps, for n channels of count tiles.
+// Taps9 transforms 36 products to 3x3 taps, for n channels of count tiles.
 //
 //go:noescape
-func taps9NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Taps9(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// inputs25NEON transforms 5x5 inputs to 25, for n channels of count tiles.
+// Inputs25 transforms 5x5 inputs to 25, for n channels of count tiles.
 //
 //go:noescape
-func inputs25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Inputs25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// filters25NEON transforms 2x2 taps to 25, for n channels of count tiles.
+// Filters25 transforms 2x2 taps to 25, for n channels of count tiles.
 //
 //go:noescape
-func filters25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Filters25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pixels25NEON transforms 4x4 pixels to 25, for n channels of count tiles.
+// Pixels25 transforms 4x4 pixels to 25, for n channels of count tiles.
 //
 //go:noescape
-func pixels25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Pixels25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// outputs25NEON transforms 25 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
+// Outputs25 transforms 25 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
 //
 //go:noescape
-func outputs25NEON(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
+func Outputs25(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
 
-// taps25NEON transforms 25 products to 2x2 taps, for n channels of count tiles.
+// Taps25 transforms 25 products to 2x2 taps, for n channels of count tiles.
 //
 //go:noescape
-func taps25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+func Taps25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pairSquaresNEON computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
+// PairSquares computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
 //
 //go:noescape
-func pairSquaresNEON(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int)
+func PairSquares(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int)
 
-// pairWeightedNEON adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.
+// PairWeighted adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.
 //
 //go:noescape
-func pairWeightedNEON(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int)
+func PairWeighted(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int)
 
-// pairPremetricSumNEON adds to a tile of n sources s and 64 points x min(c0 u, c1 - c2 u), u = |x - s|.
+// PairPremetricSum adds to a tile of n sources s and 64 points x min(c0 u, c1 - c2 u), u = |x - s|.
 //
 //go:noescape
-func pairPremetricSumNEON(dst *float32, x *float32, s *float32, n int, c *[3]float32)
+func PairPremetricSum(dst *float32, x *float32, s *float32, n int, c *[3]float32)
 
-// pairPremetricSquareNEON adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
+// PairPremetricSquare adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
 //
 //go:noescape
-func pairPremetricSquareNEON(dst *float32, x *float32, s *float32, n int, c *[3]float32)
+func PairPremetricSquare(dst *float32, x *float32, s *float32, n int, c *[3]float32)
 
-// pairRootsNEON computes x = sqrt x for n elements, n a multiple of 16.
+// PairRoots computes x = sqrt x for n elements, n a multiple of 16.
 //
 //go:noescape
-func pairRootsNEON(x *float32, n int)
+func PairRoots(x *float32, n int)
 
-// pairInverseRootsNEON computes x = 1/sqrt x where x > 0, else 0 for n elements, n a multiple of 16.
+// PairInverseRoots computes x = 1/sqrt x where x > 0, else 0 for n elements, n a multiple of 16.
 //
 //go:noescape
-func pairInverseRootsNEON(x *float32, n int)
+func PairInverseRoots(x *float32, n int)
 
-// pairSumRootsNEON adds square roots of n rows of 64 lanes, lane by lane.
+// PairSumRoots adds square roots of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairSumRootsNEON(lanes *float32, x *float32, n int)
+func PairSumRoots(lanes *float32, x *float32, n int)
 
-// pairMaxNEON takes maxima of n rows of 64 lanes, lane by lane.
+// PairMax takes maxima of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairMaxNEON(lanes *float32, x *float32, n int)
+func PairMax(lanes *float32, x *float32, n int)
 
-// pairHingesNEON computes z = max(y - sqrt z, 0) for n elements, n a multiple of 16.
+// PairHinges computes z = max(y - sqrt z, 0) for n elements, n a multiple of 16.
 //
 //go:noescape
-func pairHingesNEON(z *float32, y *float32, n int)
+func PairHinges(z *float32, y *float32, n int)
 
-// pairSumHingesNEON adds max(y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
+// PairSumHinges adds max(y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairSumHingesNEON(lanes *float32, z *float32, y *float32, n int)
+func PairSumHinges(lanes *float32, z *float32, y *float32, n int)
 
-// pairSumSquaredHingesNEON adds max(y - sqrt z, 0)^2 of n rows of 64 lanes, lane by lane.
+// PairSumSquaredHinges adds max(y - sqrt z, 0)^2 of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairSumSquaredHingesNEON(lanes *float32, z *float32, y *float32, n int)
+func PairSumSquaredHinges(lanes *float32, z *float32, y *float32, n int)
 
-// pairHingeSlopesNEON computes z = 1/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
+// PairHingeSlopes computes z = 1/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
 //
 //go:noescape
-func pairHingeSlopesNEON(z *float32, y *float32, n int)
+func PairHingeSlopes(z *float32, y *float32, n int)
 
-// pairSquaredHingeSlopesNEON computes z = 2h/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
+// PairSquaredHingeSlopes computes z = 2h/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
 //
 //go:noescape
-func pairSquaredHingeSlopesNEON(z *float32, y *float32, n int)
+func PairSquaredHingeSlopes(z *float32, y *float32, n int)
 
-// pairSquares64NEON computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
+// PairSquares64 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
 //
 //go:noescape
-func pairSquares64NEON(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int)
+func PairSquares64(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int)
 
-// pairPremetricSquare64NEON adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
+// PairPremetricSquare64 adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
 //
 //go:noescape
-func pairPremetricSquare64NEON(dst *float64, x *float64, s *float64, n int, c *[3]float64)
+func PairPremetricSquare64(dst *float64, x *float64, s *float64, n int, c *[3]float64)
 
-// pairSumRoots64NEON adds square roots of n rows of 64 lanes, lane by lane.
+// PairSumRoots64 adds square roots of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairSumRoots64NEON(lanes *float64, x *float64, n int)
+func PairSumRoots64(lanes *float64, x *float64, n int)
 
-// pairMax64NEON takes maxima of n rows of 64 lanes, lane by lane.
+// PairMax64 takes maxima of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairMax64NEON(lanes *float64, x *float64, n int)
+func PairMax64(lanes *float64, x *float64, n int)
 
-// pairSumShrinks64NEON adds max(sqrt y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
+// PairSumShrinks64 adds max(sqrt y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairSumShrinks64NEON(lanes *float64, z *float64, y *float64, n int)
+func PairSumShrinks64(lanes *float64, z *float64, y *float64, n int)
 
-// pairMaxShrinks64NEON takes maxima of sqrt y - sqrt z of n rows of 64 lanes, lane by lane.
+// PairMaxShrinks64 takes maxima of sqrt y - sqrt z of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairMaxShrinks64NEON(lanes *float64, z *float64, y *float64, n int)
+func PairMaxShrinks64(lanes *float64, z *float64, y *float64, n int)
 
-// rowMomentsNEON sums x - x0 and (x - x0)^2 over n rows of 16 columns, x0 the first of them.
+// RowMoments sums x - x0 and (x - x0)^2 over n rows of 16 columns, x0 the first of them.
 //
 //go:noescape
-func rowMomentsNEON(sum *float64, square *float64, x *float64, rows *int32, n int)
+func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int)
 
-// channelSquares16NEON adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
+// ChannelSquares16 adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelSquares16NEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProducts16NEON adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
+// ChannelProducts16 adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelProducts16NEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMap16NEON computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
+// ChannelMap16 computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelMap16NEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
-// channelSquares32NEON adds to sums over rows of d = x - shift and of d^2 in rows of 32 channels, at least one.
+// ChannelSquares32 adds to sums over rows of d = x - shift and of d^2 in rows of 32 channels, at least one.
 //
 //go:noescape
-func channelSquares32NEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProducts32NEON adds to sums over rows of u and of u (x - shift) in rows of 32 channels, at least one.
+// ChannelProducts32 adds to sums over rows of u and of u (x - shift) in rows of 32 channels, at least one.
 //
 //go:noescape
-func channelProducts32NEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMap32NEON computes dst = max(scale (x - shift) + offset, floor) in rows of 32 channels, at least one.
+// ChannelMap32 computes dst = max(scale (x - shift) + offset, floor) in rows of 32 channels, at least one.
 //
 //go:noescape
-func channelMap32NEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
-// channelGradientNEON computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.
+// ChannelGradient computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.
 //
 //go:noescape
-func channelGradientNEON(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int)
+func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int)
 
-// pairDensitiesNEON computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.
+// PairDensities computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.
 //
 //go:noescape
-func pairDensitiesNEON(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32)
+func PairDensities(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32)
 
-// pairSumExpNEON adds e^(x - shift) of n rows of 64 lanes, lane by lane.
+// PairSumExp adds e^(x - shift) of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairSumExpNEON(lanes *float32, x *float32, shift *float32, n int)
+func PairSumExp(lanes *float32, x *float32, shift *float32, n int)
 
-// pairScaledExpNEON computes x = factor e^(x - shift) of n rows of 64 lanes, lane by lane.
+// PairScaledExp computes x = factor e^(x - shift) of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairScaledExpNEON(x *float32, shift *float32, factor *float32, n int)
+func PairScaledExp(x *float32, shift *float32, factor *float32, n int)
 
-// pairSumRowsNEON adds to n sums those of the n rows of 64 lanes of x.
+// PairSumRows adds to n sums those of the n rows of 64 lanes of x.
 //
 //go:noescape
-func pairSumRowsNEON(sums *float32, x *float32, n int)
+func PairSumRows(sums *float32, x *float32, n int)
 
-// pairMomentsNEON computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.
+// PairMoments computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.
 //
 //go:noescape
-func pairMomentsNEON(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int)
+func PairMoments(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int)
 
-// pairGaussianNEON computes x = e^(-a x) for n elements, n a multiple of 16.
+// PairGaussian computes x = e^(-a x) for n elements, n a multiple of 16.
 //
 //go:noescape
-func pairGaussianNEON(x *float32, n int, a float32)
+func PairGaussian(x *float32, n int, a float32)
 
-// pairSumNEON adds x of n rows of 64 lanes, lane by lane.
+// PairSum adds x of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairSumNEON(lanes *float32, x *float32, n int)
+func PairSum(lanes *float32, x *float32, n int)
 
-// pairSumProductsNEON adds x y of n rows of 64 lanes, lane by lane.
+// PairSumProducts adds x y of n rows of 64 lanes, lane by lane.
 //
 //go:noescape
-func pairSumProductsNEON(lanes *float32, x *float32, y *float32, n int)
+func PairSumProducts(lanes *float32, x *float32, y *float32, n int)
 
-// pairCentredNEON computes dst = x (a y - lane - source) for tiles of n sources.
+// PairCentred computes dst = x (a y - lane - source) for tiles of n sources.
 //
 //go:noescape
-func pairCentredNEON(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)
+func PairCentred(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)
 
-// reluNEON computes dst = 0 where x < 0, else x for n elements, n a multiple of 16.
+// Relu computes dst = 0 where x < 0, else x for n elements, n a multiple of 16.
 //
 //go:noescape
-func reluNEON(dst *float32, x *float32, n int)
+func Relu(dst *float32, x *float32, n int)
 
-// leakyNEON computes dst = 0.2 x where x < 0, else x for n elements, n a multiple of 16.
+// Leaky computes dst = 0.2 x where x < 0, else x for n elements, n a multiple of 16.
 //
 //go:noescape
-func leakyNEON(dst *float32, x *float32, n int)
+func Leaky(dst *float32, x *float32, n int)
 
-// eluNEON computes dst = x where x > 0, else e^x - 1 for n elements, n a multiple of 16.
+// Elu computes dst = x where x > 0, else e^x - 1 for n elements, n a multiple of 16.
 //
 //go:noescape
-func eluNEON(dst *float32, x *float32, n int)
+func Elu(dst *float32, x *float32, n int)
 
-// geluNEON computes dst = x Phi(x) for n elements, n a multiple of 16.
+// Gelu computes dst = x Phi(x) for n elements, n a multiple of 16.
 //
 //go:noescape
-func geluNEON(dst *float32, x *float32, n int)
+func Gelu(dst *float32, x *float32, n int)
 
-// siluNEON computes dst = x/(1+e^-x) for n elements, n a multiple of 16.
+// Silu computes dst = x/(1+e^-x) for n elements, n a multiple of 16.
 //
 //go:noescape
-func siluNEON(dst *float32, x *float32, n int)
+func Silu(dst *float32, x *float32, n int)
 
-// eluGradNEON computes dst = dy where y > 0, else dy (y+1) for n elements, n a multiple of 16.
+// EluGrad computes dst = dy where y > 0, else dy (y+1) for n elements, n a multiple of 16.
 //
 //go:noescape
-func eluGradNEON(dst *float32, dy *float32, y *float32, n int)
+func EluGrad(dst *float32, dy *float32, y *float32, n int)
 
-// geluGradNEON computes dst = dy (Phi(x) + x phi(x)) for n elements, n a multiple of 16.
+// GeluGrad computes dst = dy (Phi(x) + x phi(x)) for n elements, n a multiple of 16.
 //
 //go:noescape
-func geluGradNEON(dst *float32, dy *float32, x *float32, n int)
+func GeluGrad(dst *float32, dy *float32, x *float32, n int)
 
-// siluGradNEON computes dst = dy s (1 + x (1-s)), s = 1/(1+e^-x) for n elements, n a multiple of 16.
+// SiluGrad computes dst = dy s (1 + x (1-s)), s = 1/(1+e^-x) for n elements, n a multiple of 16.
 //
 //go:noescape
-func siluGradNEON(dst *float32, dy *float32, x *float32, n int)
+func SiluGrad(dst *float32, dy *float32, x *float32, n int)
 
-// multiplyNEON computes dst = x y for n elements, n a multiple of 16.
+// Multiply computes dst = x y for n elements, n a multiple of 16.
 //
 //go:noescape
-func multiplyNEON(dst *float32, x *float32, y *float32, n int)
+func Multiply(dst *float32, x *float32, y *float32, n int)
 
-// mixNEON computes dst = a x + b y for n elements, n a multiple of 16.
+// Mix computes dst = a x + b y for n elements, n a multiple of 16.
 //
 //go:noescape
-func mixNEON(dst *float32, x *float32, y *float32, n int, a float32, b float32)
+func Mix(dst *float32, x *float32, y *float32, n int, a float32, b float32)
 
-// largestNEON computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
+// Largest computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
 //
 //go:noescape
-func largestNEON(dst *float32, x *float32, n int)
+func Largest(dst *float32, x *float32, n int)
 
-// claimNEON computes dst += left, left = 0 where x = y for n elements, n a multiple of 16.
+// Claim computes dst += left, left = 0 where x = y for n elements, n a multiple of 16.
 //
 //go:noescape
-func claimNEON(dst *float32, left *float32, x *float32, y *float32, n int)
+func Claim(dst *float32, left *float32, x *float32, y *float32, n int)

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func tile8x32NEON(t *byte)
-TEXT ·tile8x32NEON(SB), NOSPLIT, $0-8
+// func Tile8x32(t *byte)
+TEXT ·Tile8x32(SB), NOSPLIT, $0-8
 	MOVD $neonConstants<>(SB), R0
 	MOVD t+0(FP), R19
 	MOVD 152(R19), R15
@@ -349,8 +349,8 @@ store:
 	BLT columns
 	RET
 
-// func tile8x16NEON(t *byte)
-TEXT ·tile8x16NEON(SB), NOSPLIT, $0-8
+// func Tile8x16(t *byte)
+TEXT ·Tile8x16(SB), NOSPLIT, $0-8
 	MOVD $neonConstants<>(SB), R0
 	MOVD t+0(FP), R19
 	MOVD 152(R19), R15
@@ -694,8 +694,8 @@ store:
 	BLT columns
 	RET
 
-// func expNEON(dst *float32, x *float32, n int)
-TEXT ·expNEON(SB), NOSPLIT, $0-24
+// func Exp(dst *float32, x *float32, n int)
+TEXT ·Exp(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
@@ -780,8 +780,8 @@ loop:
 done:
 	RET
 
-// func logNEON(dst *float32, x *float32, n int)
-TEXT ·logNEON(SB), NOSPLIT, $0-24
+// func Log(dst *float32, x *float32, n int)
+TEXT ·Log(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
@@ -899,8 +899,8 @@ loop:
 done:
 	RET
 
-// func tanhNEON(dst *float32, x *float32, n int)
-TEXT ·tanhNEON(SB), NOSPLIT, $0-24
+// func Tanh(dst *float32, x *float32, n int)
+TEXT ·Tanh(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
@@ -1029,8 +1029,8 @@ loop:
 done:
 	RET
 
-// func sigmoidNEON(dst *float32, x *float32, n int)
-TEXT ·sigmoidNEON(SB), NOSPLIT, $0-24
+// func Sigmoid(dst *float32, x *float32, n int)
+TEXT ·Sigmoid(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
@@ -1122,8 +1122,8 @@ loop:
 done:
 	RET
 
-// func softplusNEON(dst *float32, x *float32, n int)
-TEXT ·softplusNEON(SB), NOSPLIT, $0-24
+// func Softplus(dst *float32, x *float32, n int)
+TEXT ·Softplus(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
@@ -1243,8 +1243,8 @@ loop:
 done:
 	RET
 
-// func reluGradNEON(dst *float32, dy *float32, y *float32, n int)
-TEXT ·reluGradNEON(SB), NOSPLIT, $0-32
+// func ReluGrad(dst *float32, dy *float32, y *float32, n int)
+TEXT ·ReluGrad(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R5
 	MOVD dy+8(FP), R4
 	MOVD y+16(FP), R3
@@ -1272,8 +1272,8 @@ loop:
 done:
 	RET
 
-// func leakyGradNEON(dst *float32, dy *float32, y *float32, n int)
-TEXT ·leakyGradNEON(SB), NOSPLIT, $0-32
+// func LeakyGrad(dst *float32, dy *float32, y *float32, n int)
+TEXT ·LeakyGrad(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R0
 	MOVD dst+0(FP), R5
 	MOVD dy+8(FP), R4
@@ -1305,8 +1305,8 @@ loop:
 done:
 	RET
 
-// func sigmoidGradNEON(dst *float32, dy *float32, y *float32, n int)
-TEXT ·sigmoidGradNEON(SB), NOSPLIT, $0-32
+// func SigmoidGrad(dst *float32, dy *float32, y *float32, n int)
+TEXT ·SigmoidGrad(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R0
 	MOVD dst+0(FP), R5
 	MOVD dy+8(FP), R4
@@ -1337,8 +1337,8 @@ loop:
 done:
 	RET
 
-// func tanhGradNEON(dst *float32, dy *float32, y *float32, n int)
-TEXT ·tanhGradNEON(SB), NOSPLIT, $0-32
+// func TanhGrad(dst *float32, dy *float32, y *float32, n int)
+TEXT ·TanhGrad(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R6
 	MOVD dy+8(FP), R5
@@ -1368,8 +1368,8 @@ loop:
 done:
 	RET
 
-// func addNEON(dst *float32, x *float32, n int)
-TEXT ·addNEON(SB), NOSPLIT, $0-24
+// func Add(dst *float32, x *float32, n int)
+TEXT ·Add(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R4
 	MOVD x+8(FP), R3
 	MOVD n+16(FP), R2
@@ -1392,8 +1392,8 @@ loop:
 done:
 	RET
 
-// func axpyNEON(dst *float32, x *float32, n int, a float32)
-TEXT ·axpyNEON(SB), NOSPLIT, $0-28
+// func Axpy(dst *float32, x *float32, n int, a float32)
+TEXT ·Axpy(SB), NOSPLIT, $0-28
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD n+16(FP), R3
@@ -1418,8 +1418,8 @@ loop:
 done:
 	RET
 
-// func scaleNEON(dst *float32, x *float32, n int, a float32)
-TEXT ·scaleNEON(SB), NOSPLIT, $0-28
+// func Scale(dst *float32, x *float32, n int, a float32)
+TEXT ·Scale(SB), NOSPLIT, $0-28
 	MOVD dst+0(FP), R4
 	MOVD x+8(FP), R3
 	MOVD n+16(FP), R2
@@ -1443,8 +1443,8 @@ loop:
 done:
 	RET
 
-// func columnSumNEON(dst *float32, src *float32, rows int, stride int)
-TEXT ·columnSumNEON(SB), NOSPLIT, $0-32
+// func ColumnSum(dst *float32, src *float32, rows int, stride int)
+TEXT ·ColumnSum(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R3
 	MOVD src+8(FP), R2
 	MOVD rows+16(FP), R1
@@ -1471,8 +1471,8 @@ done:
 	WORD $0xad010863 // stp q3, q2, [x3, #32]
 	RET
 
-// func sumNEON(acc *float32, x *float32, n int)
-TEXT ·sumNEON(SB), NOSPLIT, $0-24
+// func Sum(acc *float32, x *float32, n int)
+TEXT ·Sum(SB), NOSPLIT, $0-24
 	MOVD acc+0(FP), R4
 	MOVD x+8(FP), R3
 	MOVD n+16(FP), R2
@@ -1499,8 +1499,8 @@ done:
 	WORD $0xad010883 // stp q3, q2, [x4, #32]
 	RET
 
-// func sumSquaresNEON(acc *float32, x *float32, n int)
-TEXT ·sumSquaresNEON(SB), NOSPLIT, $0-24
+// func SumSquares(acc *float32, x *float32, n int)
+TEXT ·SumSquares(SB), NOSPLIT, $0-24
 	MOVD acc+0(FP), R4
 	MOVD x+8(FP), R3
 	MOVD n+16(FP), R2
@@ -1527,8 +1527,8 @@ done:
 	WORD $0xad010883 // stp q3, q2, [x4, #32]
 	RET
 
-// func dotNEON(acc *float32, x *float32, y *float32, n int)
-TEXT ·dotNEON(SB), NOSPLIT, $0-32
+// func Dot(acc *float32, x *float32, y *float32, n int)
+TEXT ·Dot(SB), NOSPLIT, $0-32
 	MOVD acc+0(FP), R6
 	MOVD x+8(FP), R5
 	MOVD y+16(FP), R4
@@ -1559,8 +1559,8 @@ done:
 	WORD $0xad0110c5 // stp q5, q4, [x6, #32]
 	RET
 
-// func squaredErrorNEON(acc *float32, x *float32, y *float32, n int)
-TEXT ·squaredErrorNEON(SB), NOSPLIT, $0-32
+// func SquaredError(acc *float32, x *float32, y *float32, n int)
+TEXT ·SquaredError(SB), NOSPLIT, $0-32
 	MOVD acc+0(FP), R6
 	MOVD x+8(FP), R5
 	MOVD y+16(FP), R4
@@ -1595,8 +1595,8 @@ done:
 	WORD $0xad0110c5 // stp q5, q4, [x6, #32]
 	RET
 
-// func sigmoidErrorNEON(acc *float32, s *float32, l *float32, x *float32, n int)
-TEXT ·sigmoidErrorNEON(SB), NOSPLIT, $0-40
+// func SigmoidError(acc *float32, s *float32, l *float32, x *float32, n int)
+TEXT ·SigmoidError(SB), NOSPLIT, $0-40
 	MOVD $neonConstants<>(SB), R2
 	MOVD acc+0(FP), R9
 	MOVD s+8(FP), R8
@@ -1769,8 +1769,8 @@ done:
 	WORD $0xad014532 // stp q18, q17, [x9, #32]
 	RET
 
-// func logisticErrorNEON(acc *float32, l *float32, x *float32, n int)
-TEXT ·logisticErrorNEON(SB), NOSPLIT, $0-32
+// func LogisticError(acc *float32, l *float32, x *float32, n int)
+TEXT ·LogisticError(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R1
 	MOVD acc+0(FP), R7
 	MOVD l+8(FP), R6
@@ -2178,8 +2178,8 @@ done:
 	WORD $0xad0170fd // stp q29, q28, [x7, #32]
 	RET
 
-// func sigmoidErrorGradNEON(dst *float32, s *float32, x *float32, n int, a float32)
-TEXT ·sigmoidErrorGradNEON(SB), NOSPLIT, $0-36
+// func SigmoidErrorGrad(dst *float32, s *float32, x *float32, n int, a float32)
+TEXT ·SigmoidErrorGrad(SB), NOSPLIT, $0-36
 	MOVD $neonConstants<>(SB), R0
 	MOVD dst+0(FP), R5
 	MOVD s+8(FP), R4
@@ -2216,8 +2216,8 @@ loop:
 done:
 	RET
 
-// func logisticErrorGradNEON(dst *float32, l *float32, x *float32, n int, a float32)
-TEXT ·logisticErrorGradNEON(SB), NOSPLIT, $0-36
+// func LogisticErrorGrad(dst *float32, l *float32, x *float32, n int, a float32)
+TEXT ·LogisticErrorGrad(SB), NOSPLIT, $0-36
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R6
 	MOVD l+8(FP), R5
@@ -2318,8 +2318,8 @@ loop:
 done:
 	RET
 
-// func adamNEON(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32)
-TEXT ·adamNEON(SB), NOSPLIT, $0-48
+// func Adam(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32)
+TEXT ·Adam(SB), NOSPLIT, $0-48
 	MOVD p+0(FP), R6
 	MOVD m+8(FP), R5
 	MOVD v+16(FP), R4
@@ -2379,8 +2379,8 @@ loop:
 done:
 	RET
 
-// func transpose8x8NEON(dst *float32, src *float32, dstStride int, srcStride int)
-TEXT ·transpose8x8NEON(SB), NOSPLIT, $0-32
+// func Transpose8x8(dst *float32, src *float32, dstStride int, srcStride int)
+TEXT ·Transpose8x8(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R3
 	MOVD src+8(FP), R0
 	MOVD dstStride+16(FP), R2
@@ -2451,8 +2451,8 @@ TEXT ·transpose8x8NEON(SB), NOSPLIT, $0-32
 	WORD $0xad003800 // stp q0, q14, [x0]
 	RET
 
-// func expand9NEON(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·expand9NEON(SB), NOSPLIT, $0-72
+// func Expand9(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Expand9(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R13
 	MOVD src+8(FP), R12
 	MOVD dstStride+24(FP), R6
@@ -2540,8 +2540,8 @@ channel:
 	BNE tile
 	RET
 
-// func expand4NEON(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·expand4NEON(SB), NOSPLIT, $0-72
+// func Expand4(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Expand4(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R12
 	MOVD src+8(FP), R11
 	MOVD dstStride+24(FP), R6
@@ -2605,8 +2605,8 @@ channel:
 	BNE tile
 	RET
 
-// func contract9NEON(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
-TEXT ·contract9NEON(SB), NOSPLIT, $0-84
+// func Contract9(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
+TEXT ·Contract9(SB), NOSPLIT, $0-84
 	MOVD dst+0(FP), R12
 	MOVD src+8(FP), R11
 	MOVD bias+16(FP), R10
@@ -2700,8 +2700,8 @@ channel:
 	BNE tile
 	RET
 
-// func products32NEON(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
-TEXT ·products32NEON(SB), NOSPLIT, $0-128
+// func Products32(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
+TEXT ·Products32(SB), NOSPLIT, $0-128
 	MOVD aRow+56(FP), R7
 	MOVD aStep+64(FP), R6
 	MOVD bStep+80(FP), R5
@@ -3111,8 +3111,8 @@ r4c16fresh:
 	BNE part
 	RET
 
-// func inputs36NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·inputs36NEON(SB), NOSPLIT, $0-80
+// func Inputs36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Inputs36(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R0
 	MOVD dstRow+24(FP), R7
 	MOVD dstCol+32(FP), R6
@@ -3775,8 +3775,8 @@ channel:
 	BNE tile
 	RET
 
-// func filters36NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·filters36NEON(SB), NOSPLIT, $0-80
+// func Filters36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Filters36(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R0
 	MOVD dstRow+24(FP), R7
 	MOVD dstCol+32(FP), R6
@@ -4142,8 +4142,8 @@ channel:
 	BNE tile
 	RET
 
-// func pixels36NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·pixels36NEON(SB), NOSPLIT, $0-80
+// func Pixels36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Pixels36(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R0
 	MOVD dstRow+24(FP), R7
 	MOVD dstCol+32(FP), R6
@@ -4611,8 +4611,8 @@ channel:
 	BNE tile
 	RET
 
-// func outputs16NEON(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
-TEXT ·outputs16NEON(SB), NOSPLIT, $0-92
+// func Outputs16(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
+TEXT ·Outputs16(SB), NOSPLIT, $0-92
 	MOVD $neonConstants<>(SB), R8
 	MOVD dstRow+32(FP), R9
 	MOVD dstCol+40(FP), R6
@@ -5227,8 +5227,8 @@ channel:
 	BNE tile
 	RET
 
-// func taps9NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·taps9NEON(SB), NOSPLIT, $0-80
+// func Taps9(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Taps9(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R6
 	MOVD dstRow+24(FP), R8
 	MOVD dstCol+32(FP), R7
@@ -5620,8 +5620,8 @@ channel:
 	BNE tile
 	RET
 
-// func inputs25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·inputs25NEON(SB), NOSPLIT, $0-80
+// func Inputs25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Inputs25(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R0
 	MOVD dstRow+24(FP), R7
 	MOVD dstCol+32(FP), R6
@@ -6097,8 +6097,8 @@ channel:
 	BNE tile
 	RET
 
-// func filters25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·filters25NEON(SB), NOSPLIT, $0-80
+// func Filters25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Filters25(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R0
 	MOVD dstRow+24(FP), R7
 	MOVD dstCol+32(FP), R6
@@ -6315,8 +6315,8 @@ channel:
 	BNE tile
 	RET
 
-// func pixels25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·pixels25NEON(SB), NOSPLIT, $0-80
+// func Pixels25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Pixels25(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R0
 	MOVD dstRow+24(FP), R7
 	MOVD dstCol+32(FP), R6
@@ -6707,8 +6707,8 @@ channel:
 	BNE tile
 	RET
 
-// func outputs25NEON(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
-TEXT ·outputs25NEON(SB), NOSPLIT, $0-92
+// func Outputs25(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
+TEXT ·Outputs25(SB), NOSPLIT, $0-92
 	MOVD $neonConstants<>(SB), R0
 	MOVD dstRow+32(FP), R8
 	MOVD dstCol+40(FP), R6
@@ -7137,8 +7137,8 @@ channel:
 	BNE tile
 	RET
 
-// func taps25NEON(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
-TEXT ·taps25NEON(SB), NOSPLIT, $0-80
+// func Taps25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
+TEXT ·Taps25(SB), NOSPLIT, $0-80
 	MOVD $neonConstants<>(SB), R0
 	MOVD dstRow+24(FP), R7
 	MOVD dstCol+32(FP), R6
@@ -7346,8 +7346,8 @@ channel:
 	BNE tile
 	RET
 
-// func pairSquaresNEON(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int)
-TEXT ·pairSquaresNEON(SB), NOSPLIT, $0-56
+// func PairSquares(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int)
+TEXT ·PairSquares(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R13
 	MOVD x+8(FP), R12
 	MOVD s+16(FP), R11
@@ -7447,8 +7447,8 @@ widecolumn:
 	BGT lanes
 	RET
 
-// func pairWeightedNEON(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int)
-TEXT ·pairWeightedNEON(SB), NOSPLIT, $0-64
+// func PairWeighted(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int)
+TEXT ·PairWeighted(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R15
 	MOVD x+8(FP), R14
 	MOVD s+16(FP), R13
@@ -7608,8 +7608,8 @@ onesource:
 done:
 	RET
 
-// func pairPremetricSumNEON(dst *float32, x *float32, s *float32, n int, c *[3]float32)
-TEXT ·pairPremetricSumNEON(SB), NOSPLIT, $0-40
+// func PairPremetricSum(dst *float32, x *float32, s *float32, n int, c *[3]float32)
+TEXT ·PairPremetricSum(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD s+16(FP), R3
@@ -7780,8 +7780,8 @@ source:
 	BNE source
 	RET
 
-// func pairPremetricSquareNEON(dst *float32, x *float32, s *float32, n int, c *[3]float32)
-TEXT ·pairPremetricSquareNEON(SB), NOSPLIT, $0-40
+// func PairPremetricSquare(dst *float32, x *float32, s *float32, n int, c *[3]float32)
+TEXT ·PairPremetricSquare(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD s+16(FP), R3
@@ -7952,8 +7952,8 @@ source:
 	BNE source
 	RET
 
-// func pairRootsNEON(x *float32, n int)
-TEXT ·pairRootsNEON(SB), NOSPLIT, $0-16
+// func PairRoots(x *float32, n int)
+TEXT ·PairRoots(SB), NOSPLIT, $0-16
 	MOVD $neonConstants<>(SB), R0
 	MOVD x+0(FP), R4
 	MOVD n+8(FP), R3
@@ -8004,8 +8004,8 @@ loop:
 done:
 	RET
 
-// func pairInverseRootsNEON(x *float32, n int)
-TEXT ·pairInverseRootsNEON(SB), NOSPLIT, $0-16
+// func PairInverseRoots(x *float32, n int)
+TEXT ·PairInverseRoots(SB), NOSPLIT, $0-16
 	MOVD $neonConstants<>(SB), R0
 	MOVD x+0(FP), R4
 	MOVD n+8(FP), R3
@@ -8058,8 +8058,8 @@ loop:
 done:
 	RET
 
-// func pairSumRootsNEON(lanes *float32, x *float32, n int)
-TEXT ·pairSumRootsNEON(SB), NOSPLIT, $0-24
+// func PairSumRoots(lanes *float32, x *float32, n int)
+TEXT ·PairSumRoots(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R0
 	MOVD x+8(FP), R4
 	MOVD n+16(FP), R2
@@ -8360,8 +8360,8 @@ loop00000080:
 	WORD $0xad072029 // stp q9, q8, [x1, #224]
 	RET
 
-// func pairMaxNEON(lanes *float32, x *float32, n int)
-TEXT ·pairMaxNEON(SB), NOSPLIT, $0-24
+// func PairMax(lanes *float32, x *float32, n int)
+TEXT ·PairMax(SB), NOSPLIT, $0-24
 	MOVD x+8(FP), R3
 	MOVD n+16(FP), R1
 	MOVD lanes+0(FP), R0
@@ -8451,8 +8451,8 @@ loop00000080:
 	WORD $0xad070c04 // stp q4, q3, [x0, #224]
 	RET
 
-// func pairHingesNEON(z *float32, y *float32, n int)
-TEXT ·pairHingesNEON(SB), NOSPLIT, $0-24
+// func PairHinges(z *float32, y *float32, n int)
+TEXT ·PairHinges(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD z+0(FP), R6
 	MOVD y+8(FP), R5
@@ -8511,8 +8511,8 @@ loop:
 done:
 	RET
 
-// func pairSumHingesNEON(lanes *float32, z *float32, y *float32, n int)
-TEXT ·pairSumHingesNEON(SB), NOSPLIT, $0-32
+// func PairSumHinges(lanes *float32, z *float32, y *float32, n int)
+TEXT ·PairSumHinges(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R0
 	MOVD z+8(FP), R6
 	MOVD y+16(FP), R4
@@ -8858,8 +8858,8 @@ loop00000080:
 	WORD $0xad072029 // stp q9, q8, [x1, #224]
 	RET
 
-// func pairSumSquaredHingesNEON(lanes *float32, z *float32, y *float32, n int)
-TEXT ·pairSumSquaredHingesNEON(SB), NOSPLIT, $0-32
+// func PairSumSquaredHinges(lanes *float32, z *float32, y *float32, n int)
+TEXT ·PairSumSquaredHinges(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R0
 	MOVD z+8(FP), R6
 	MOVD y+16(FP), R4
@@ -9205,8 +9205,8 @@ loop00000080:
 	WORD $0xad072029 // stp q9, q8, [x1, #224]
 	RET
 
-// func pairHingeSlopesNEON(z *float32, y *float32, n int)
-TEXT ·pairHingeSlopesNEON(SB), NOSPLIT, $0-24
+// func PairHingeSlopes(z *float32, y *float32, n int)
+TEXT ·PairHingeSlopes(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD z+0(FP), R6
 	MOVD y+8(FP), R5
@@ -9279,8 +9279,8 @@ loop:
 done:
 	RET
 
-// func pairSquaredHingeSlopesNEON(z *float32, y *float32, n int)
-TEXT ·pairSquaredHingeSlopesNEON(SB), NOSPLIT, $0-24
+// func PairSquaredHingeSlopes(z *float32, y *float32, n int)
+TEXT ·PairSquaredHingeSlopes(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD z+0(FP), R6
 	MOVD y+8(FP), R5
@@ -9357,8 +9357,8 @@ loop:
 done:
 	RET
 
-// func pairSquares64NEON(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int)
-TEXT ·pairSquares64NEON(SB), NOSPLIT, $0-56
+// func PairSquares64(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int)
+TEXT ·PairSquares64(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R13
 	MOVD x+8(FP), R12
 	MOVD s+16(FP), R11
@@ -9462,8 +9462,8 @@ column:
 	BGT lanes
 	RET
 
-// func pairPremetricSquare64NEON(dst *float64, x *float64, s *float64, n int, c *[3]float64)
-TEXT ·pairPremetricSquare64NEON(SB), NOSPLIT, $0-40
+// func PairPremetricSquare64(dst *float64, x *float64, s *float64, n int, c *[3]float64)
+TEXT ·PairPremetricSquare64(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD s+16(FP), R3
@@ -9852,8 +9852,8 @@ source:
 	BNE source
 	RET
 
-// func pairSumRoots64NEON(lanes *float64, x *float64, n int)
-TEXT ·pairSumRoots64NEON(SB), NOSPLIT, $0-24
+// func PairSumRoots64(lanes *float64, x *float64, n int)
+TEXT ·PairSumRoots64(SB), NOSPLIT, $0-24
 	MOVD x+8(FP), R4
 	MOVD n+16(FP), R3
 	MOVD lanes+0(FP), R2
@@ -10029,8 +10029,8 @@ loop00000180next00000003:
 	WORD $0xad0f0843 // stp q3, q2, [x2, #480]
 	RET
 
-// func pairMax64NEON(lanes *float64, x *float64, n int)
-TEXT ·pairMax64NEON(SB), NOSPLIT, $0-24
+// func PairMax64(lanes *float64, x *float64, n int)
+TEXT ·PairMax64(SB), NOSPLIT, $0-24
 	MOVD x+8(FP), R4
 	MOVD n+16(FP), R3
 	MOVD lanes+0(FP), R2
@@ -10238,8 +10238,8 @@ loop00000180next00000003:
 	WORD $0xad0f0c44 // stp q4, q3, [x2, #480]
 	RET
 
-// func pairSumShrinks64NEON(lanes *float64, z *float64, y *float64, n int)
-TEXT ·pairSumShrinks64NEON(SB), NOSPLIT, $0-32
+// func PairSumShrinks64(lanes *float64, z *float64, y *float64, n int)
+TEXT ·PairSumShrinks64(SB), NOSPLIT, $0-32
 	MOVD z+8(FP), R7
 	MOVD y+16(FP), R6
 	MOVD n+24(FP), R5
@@ -10648,8 +10648,8 @@ loop00000180next00000003:
 	WORD $0xad0f1887 // stp q7, q6, [x4, #480]
 	RET
 
-// func pairMaxShrinks64NEON(lanes *float64, z *float64, y *float64, n int)
-TEXT ·pairMaxShrinks64NEON(SB), NOSPLIT, $0-32
+// func PairMaxShrinks64(lanes *float64, z *float64, y *float64, n int)
+TEXT ·PairMaxShrinks64(SB), NOSPLIT, $0-32
 	MOVD z+8(FP), R7
 	MOVD y+16(FP), R6
 	MOVD n+24(FP), R5
@@ -11122,8 +11122,8 @@ loop00000180next00000003:
 	WORD $0xad0f1887 // stp q7, q6, [x4, #480]
 	RET
 
-// func rowMomentsNEON(sum *float64, square *float64, x *float64, rows *int32, n int)
-TEXT ·rowMomentsNEON(SB), NOSPLIT, $0-40
+// func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int)
+TEXT ·RowMoments(SB), NOSPLIT, $0-40
 	MOVD sum+0(FP), R5
 	MOVD square+8(FP), R4
 	MOVD x+16(FP), R3
@@ -11201,8 +11201,8 @@ count:
 	WORD $0xad030883 // stp q3, q2, [x4, #96]
 	RET
 
-// func channelSquares16NEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
-TEXT ·channelSquares16NEON(SB), NOSPLIT, $0-48
+// func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+TEXT ·ChannelSquares16(SB), NOSPLIT, $0-48
 	MOVD sum+0(FP), R6
 	MOVD square+8(FP), R5
 	MOVD shift+24(FP), R2
@@ -11244,8 +11244,8 @@ row:
 	WORD $0xad0118a7 // stp q7, q6, [x5, #32]
 	RET
 
-// func channelProducts16NEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
-TEXT ·channelProducts16NEON(SB), NOSPLIT, $0-56
+// func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+TEXT ·ChannelProducts16(SB), NOSPLIT, $0-56
 	MOVD sum+0(FP), R8
 	MOVD product+8(FP), R7
 	MOVD shift+32(FP), R2
@@ -11291,8 +11291,8 @@ row:
 	WORD $0xad0120e9 // stp q9, q8, [x7, #32]
 	RET
 
-// func channelMap16NEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
-TEXT ·channelMap16NEON(SB), NOSPLIT, $0-60
+// func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+TEXT ·ChannelMap16(SB), NOSPLIT, $0-60
 	MOVD shift+16(FP), R4
 	MOVD scale+24(FP), R3
 	MOVD offset+32(FP), R2
@@ -11340,8 +11340,8 @@ row:
 	BLT row
 	RET
 
-// func channelSquares32NEON(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
-TEXT ·channelSquares32NEON(SB), NOSPLIT, $0-48
+// func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
+TEXT ·ChannelSquares32(SB), NOSPLIT, $0-48
 	MOVD sum+0(FP), R6
 	MOVD square+8(FP), R5
 	MOVD shift+24(FP), R2
@@ -11407,8 +11407,8 @@ row:
 	WORD $0xad0328ab // stp q11, q10, [x5, #96]
 	RET
 
-// func channelProducts32NEON(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
-TEXT ·channelProducts32NEON(SB), NOSPLIT, $0-56
+// func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
+TEXT ·ChannelProducts32(SB), NOSPLIT, $0-56
 	MOVD sum+0(FP), R8
 	MOVD product+8(FP), R7
 	MOVD shift+32(FP), R2
@@ -11480,8 +11480,8 @@ row:
 	WORD $0xad0330ed // stp q13, q12, [x7, #96]
 	RET
 
-// func channelMap32NEON(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
-TEXT ·channelMap32NEON(SB), NOSPLIT, $0-60
+// func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
+TEXT ·ChannelMap32(SB), NOSPLIT, $0-60
 	MOVD shift+16(FP), R4
 	MOVD scale+24(FP), R3
 	MOVD offset+32(FP), R2
@@ -11555,8 +11555,8 @@ row:
 	BLT row
 	RET
 
-// func channelGradientNEON(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int)
-TEXT ·channelGradientNEON(SB), NOSPLIT, $0-72
+// func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int)
+TEXT ·ChannelGradient(SB), NOSPLIT, $0-72
 	MOVD shift+24(FP), R5
 	MOVD a+32(FP), R4
 	MOVD b+40(FP), R3
@@ -11609,8 +11609,8 @@ row:
 	BLT row
 	RET
 
-// func pairDensitiesNEON(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32)
-TEXT ·pairDensitiesNEON(SB), NOSPLIT, $0-72
+// func PairDensities(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32)
+TEXT ·PairDensities(SB), NOSPLIT, $0-72
 	MOVD dst+0(FP), R16
 	MOVD x+8(FP), R15
 	MOVD s+16(FP), R14
@@ -11757,8 +11757,8 @@ widecolumn:
 	BGT lanes
 	RET
 
-// func pairSumExpNEON(lanes *float32, x *float32, shift *float32, n int)
-TEXT ·pairSumExpNEON(SB), NOSPLIT, $0-32
+// func PairSumExp(lanes *float32, x *float32, shift *float32, n int)
+TEXT ·PairSumExp(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R0
 	MOVD x+8(FP), R5
 	MOVD shift+16(FP), R4
@@ -12298,8 +12298,8 @@ loop00000080:
 	WORD $0xad072029 // stp q9, q8, [x1, #224]
 	RET
 
-// func pairScaledExpNEON(x *float32, shift *float32, factor *float32, n int)
-TEXT ·pairScaledExpNEON(SB), NOSPLIT, $0-32
+// func PairScaledExp(x *float32, shift *float32, factor *float32, n int)
+TEXT ·PairScaledExp(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R0
 	MOVD x+0(FP), R5
 	MOVD shift+8(FP), R4
@@ -12839,8 +12839,8 @@ loop00000080:
 	BNE loop00000080
 	RET
 
-// func pairSumRowsNEON(sums *float32, x *float32, n int)
-TEXT ·pairSumRowsNEON(SB), NOSPLIT, $0-24
+// func PairSumRows(sums *float32, x *float32, n int)
+TEXT ·PairSumRows(SB), NOSPLIT, $0-24
 	MOVD sums+0(FP), R2
 	MOVD x+8(FP), R1
 	MOVD n+16(FP), R0
@@ -12882,8 +12882,8 @@ row:
 	BNE row
 	RET
 
-// func pairMomentsNEON(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int)
-TEXT ·pairMomentsNEON(SB), NOSPLIT, $0-64
+// func PairMoments(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int)
+TEXT ·PairMoments(SB), NOSPLIT, $0-64
 	MOVD dx+0(FP), R9
 	MOVD x+8(FP), R8
 	MOVD mean+16(FP), R7
@@ -13037,8 +13037,8 @@ source:
 	WORD $0xad072d2c // stp q12, q11, [x9, #224]
 	RET
 
-// func pairGaussianNEON(x *float32, n int, a float32)
-TEXT ·pairGaussianNEON(SB), NOSPLIT, $0-20
+// func PairGaussian(x *float32, n int, a float32)
+TEXT ·PairGaussian(SB), NOSPLIT, $0-20
 	MOVD $neonConstants<>(SB), R0
 	MOVD x+0(FP), R4
 	MOVD n+8(FP), R3
@@ -13127,8 +13127,8 @@ loop:
 done:
 	RET
 
-// func pairSumNEON(lanes *float32, x *float32, n int)
-TEXT ·pairSumNEON(SB), NOSPLIT, $0-24
+// func PairSum(lanes *float32, x *float32, n int)
+TEXT ·PairSum(SB), NOSPLIT, $0-24
 	MOVD x+8(FP), R3
 	MOVD n+16(FP), R1
 	MOVD lanes+0(FP), R0
@@ -13186,8 +13186,8 @@ loop00000080:
 	WORD $0xad070803 // stp q3, q2, [x0, #224]
 	RET
 
-// func pairSumProductsNEON(lanes *float32, x *float32, y *float32, n int)
-TEXT ·pairSumProductsNEON(SB), NOSPLIT, $0-32
+// func PairSumProducts(lanes *float32, x *float32, y *float32, n int)
+TEXT ·PairSumProducts(SB), NOSPLIT, $0-32
 	MOVD x+8(FP), R5
 	MOVD y+16(FP), R3
 	MOVD n+24(FP), R1
@@ -13257,8 +13257,8 @@ loop00000080:
 	WORD $0xad071005 // stp q5, q4, [x0, #224]
 	RET
 
-// func pairCentredNEON(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)
-TEXT ·pairCentredNEON(SB), NOSPLIT, $0-52
+// func PairCentred(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)
+TEXT ·PairCentred(SB), NOSPLIT, $0-52
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD y+16(FP), R3
@@ -13374,8 +13374,8 @@ source:
 	BNE source
 	RET
 
-// func reluNEON(dst *float32, x *float32, n int)
-TEXT ·reluNEON(SB), NOSPLIT, $0-24
+// func Relu(dst *float32, x *float32, n int)
+TEXT ·Relu(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R4
 	MOVD x+8(FP), R3
 	MOVD n+16(FP), R2
@@ -13400,8 +13400,8 @@ loop:
 done:
 	RET
 
-// func leakyNEON(dst *float32, x *float32, n int)
-TEXT ·leakyNEON(SB), NOSPLIT, $0-24
+// func Leaky(dst *float32, x *float32, n int)
+TEXT ·Leaky(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R0
 	MOVD dst+0(FP), R4
 	MOVD x+8(FP), R3
@@ -13430,8 +13430,8 @@ loop:
 done:
 	RET
 
-// func eluNEON(dst *float32, x *float32, n int)
-TEXT ·eluNEON(SB), NOSPLIT, $0-24
+// func Elu(dst *float32, x *float32, n int)
+TEXT ·Elu(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
@@ -13574,8 +13574,8 @@ loop:
 done:
 	RET
 
-// func geluNEON(dst *float32, x *float32, n int)
-TEXT ·geluNEON(SB), NOSPLIT, $0-24
+// func Gelu(dst *float32, x *float32, n int)
+TEXT ·Gelu(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
@@ -13725,8 +13725,8 @@ loop:
 done:
 	RET
 
-// func siluNEON(dst *float32, x *float32, n int)
-TEXT ·siluNEON(SB), NOSPLIT, $0-24
+// func Silu(dst *float32, x *float32, n int)
+TEXT ·Silu(SB), NOSPLIT, $0-24
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
@@ -13822,8 +13822,8 @@ loop:
 done:
 	RET
 
-// func eluGradNEON(dst *float32, dy *float32, y *float32, n int)
-TEXT ·eluGradNEON(SB), NOSPLIT, $0-32
+// func EluGrad(dst *float32, dy *float32, y *float32, n int)
+TEXT ·EluGrad(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R0
 	MOVD dst+0(FP), R5
 	MOVD dy+8(FP), R4
@@ -13858,8 +13858,8 @@ loop:
 done:
 	RET
 
-// func geluGradNEON(dst *float32, dy *float32, x *float32, n int)
-TEXT ·geluGradNEON(SB), NOSPLIT, $0-32
+// func GeluGrad(dst *float32, dy *float32, x *float32, n int)
+TEXT ·GeluGrad(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R6
 	MOVD dy+8(FP), R5
@@ -14023,8 +14023,8 @@ loop:
 done:
 	RET
 
-// func siluGradNEON(dst *float32, dy *float32, x *float32, n int)
-TEXT ·siluGradNEON(SB), NOSPLIT, $0-32
+// func SiluGrad(dst *float32, dy *float32, x *float32, n int)
+TEXT ·SiluGrad(SB), NOSPLIT, $0-32
 	MOVD $neonConstants<>(SB), R1
 	MOVD dst+0(FP), R6
 	MOVD dy+8(FP), R5
@@ -14134,8 +14134,8 @@ loop:
 done:
 	RET
 
-// func multiplyNEON(dst *float32, x *float32, y *float32, n int)
-TEXT ·multiplyNEON(SB), NOSPLIT, $0-32
+// func Multiply(dst *float32, x *float32, y *float32, n int)
+TEXT ·Multiply(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD y+16(FP), R3
@@ -14160,8 +14160,8 @@ loop:
 done:
 	RET
 
-// func mixNEON(dst *float32, x *float32, y *float32, n int, a float32, b float32)
-TEXT ·mixNEON(SB), NOSPLIT, $0-40
+// func Mix(dst *float32, x *float32, y *float32, n int, a float32, b float32)
+TEXT ·Mix(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD y+16(FP), R3
@@ -14194,8 +14194,8 @@ loop:
 done:
 	RET
 
-// func largestNEON(dst *float32, x *float32, n int)
-TEXT ·largestNEON(SB), NOSPLIT, $0-24
+// func Largest(dst *float32, x *float32, n int)
+TEXT ·Largest(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R5
 	MOVD x+8(FP), R4
 	MOVD n+16(FP), R3
@@ -14226,8 +14226,8 @@ loop:
 done:
 	RET
 
-// func claimNEON(dst *float32, left *float32, x *float32, y *float32, n int)
-TEXT ·claimNEON(SB), NOSPLIT, $0-40
+// func Claim(dst *float32, left *float32, x *float32, y *float32, n int)
+TEXT ·Claim(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R7
 	MOVD left+8(FP), R6
 	MOVD x+16(FP), R5

@@ -5,695 +5,695 @@ package simd
 func Tile8x32(t *byte) {
 	if active == AVX512 {
 		tile8x32AVX512(t)
-		return
+	} else {
+		tile8x32AVX2(t)
 	}
-	tile8x32AVX2(t)
 }
 
 func Tile8x16(t *byte) {
 	if active == AVX512 {
 		tile8x16AVX512(t)
-		return
+	} else {
+		tile8x16AVX2(t)
 	}
-	tile8x16AVX2(t)
 }
 
 func Exp(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		expAVX512(dst, x, n)
-		return
+	} else {
+		expAVX2(dst, x, n)
 	}
-	expAVX2(dst, x, n)
 }
 
 func Log(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		logAVX512(dst, x, n)
-		return
+	} else {
+		logAVX2(dst, x, n)
 	}
-	logAVX2(dst, x, n)
 }
 
 func Tanh(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		tanhAVX512(dst, x, n)
-		return
+	} else {
+		tanhAVX2(dst, x, n)
 	}
-	tanhAVX2(dst, x, n)
 }
 
 func Sigmoid(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		sigmoidAVX512(dst, x, n)
-		return
+	} else {
+		sigmoidAVX2(dst, x, n)
 	}
-	sigmoidAVX2(dst, x, n)
 }
 
 func Softplus(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		softplusAVX512(dst, x, n)
-		return
+	} else {
+		softplusAVX2(dst, x, n)
 	}
-	softplusAVX2(dst, x, n)
 }
 
 func ReluGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		reluGradAVX512(dst, dy, y, n)
-		return
+	} else {
+		reluGradAVX2(dst, dy, y, n)
 	}
-	reluGradAVX2(dst, dy, y, n)
 }
 
 func LeakyGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		leakyGradAVX512(dst, dy, y, n)
-		return
+	} else {
+		leakyGradAVX2(dst, dy, y, n)
 	}
-	leakyGradAVX2(dst, dy, y, n)
 }
 
 func SigmoidGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		sigmoidGradAVX512(dst, dy, y, n)
-		return
+	} else {
+		sigmoidGradAVX2(dst, dy, y, n)
 	}
-	sigmoidGradAVX2(dst, dy, y, n)
 }
 
 func TanhGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		tanhGradAVX512(dst, dy, y, n)
-		return
+	} else {
+		tanhGradAVX2(dst, dy, y, n)
 	}
-	tanhGradAVX2(dst, dy, y, n)
 }
 
 func Add(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		addAVX512(dst, x, n)
-		return
+	} else {
+		addAVX2(dst, x, n)
 	}
-	addAVX2(dst, x, n)
 }
 
 func Axpy(dst *float32, x *float32, n int, a float32) {
 	if active == AVX512 {
 		axpyAVX512(dst, x, n, a)
-		return
+	} else {
+		axpyAVX2(dst, x, n, a)
 	}
-	axpyAVX2(dst, x, n, a)
 }
 
 func Scale(dst *float32, x *float32, n int, a float32) {
 	if active == AVX512 {
 		scaleAVX512(dst, x, n, a)
-		return
+	} else {
+		scaleAVX2(dst, x, n, a)
 	}
-	scaleAVX2(dst, x, n, a)
 }
 
 func ColumnSum(dst *float32, src *float32, rows int, stride int) {
 	if active == AVX512 {
 		columnSumAVX512(dst, src, rows, stride)
-		return
+	} else {
+		columnSumAVX2(dst, src, rows, stride)
 	}
-	columnSumAVX2(dst, src, rows, stride)
 }
 
 func Sum(acc *float32, x *float32, n int) {
 	if active == AVX512 {
 		sumAVX512(acc, x, n)
-		return
+	} else {
+		sumAVX2(acc, x, n)
 	}
-	sumAVX2(acc, x, n)
 }
 
 func SumSquares(acc *float32, x *float32, n int) {
 	if active == AVX512 {
 		sumSquaresAVX512(acc, x, n)
-		return
+	} else {
+		sumSquaresAVX2(acc, x, n)
 	}
-	sumSquaresAVX2(acc, x, n)
 }
 
 func Dot(acc *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		dotAVX512(acc, x, y, n)
-		return
+	} else {
+		dotAVX2(acc, x, y, n)
 	}
-	dotAVX2(acc, x, y, n)
 }
 
 func SquaredError(acc *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		squaredErrorAVX512(acc, x, y, n)
-		return
+	} else {
+		squaredErrorAVX2(acc, x, y, n)
 	}
-	squaredErrorAVX2(acc, x, y, n)
 }
 
 func SigmoidError(acc *float32, s *float32, l *float32, x *float32, n int) {
 	if active == AVX512 {
 		sigmoidErrorAVX512(acc, s, l, x, n)
-		return
+	} else {
+		sigmoidErrorAVX2(acc, s, l, x, n)
 	}
-	sigmoidErrorAVX2(acc, s, l, x, n)
 }
 
 func LogisticError(acc *float32, l *float32, x *float32, n int) {
 	if active == AVX512 {
 		logisticErrorAVX512(acc, l, x, n)
-		return
+	} else {
+		logisticErrorAVX2(acc, l, x, n)
 	}
-	logisticErrorAVX2(acc, l, x, n)
 }
 
 func SigmoidErrorGrad(dst *float32, s *float32, x *float32, n int, a float32) {
 	if active == AVX512 {
 		sigmoidErrorGradAVX512(dst, s, x, n, a)
-		return
+	} else {
+		sigmoidErrorGradAVX2(dst, s, x, n, a)
 	}
-	sigmoidErrorGradAVX2(dst, s, x, n, a)
 }
 
 func LogisticErrorGrad(dst *float32, l *float32, x *float32, n int, a float32) {
 	if active == AVX512 {
 		logisticErrorGradAVX512(dst, l, x, n, a)
-		return
+	} else {
+		logisticErrorGradAVX2(dst, l, x, n, a)
 	}
-	logisticErrorGradAVX2(dst, l, x, n, a)
 }
 
 func Adam(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32) {
 	if active == AVX512 {
 		adamAVX512(p, m, v, grad, n, c)
-		return
+	} else {
+		adamAVX2(p, m, v, grad, n, c)
 	}
-	adamAVX2(p, m, v, grad, n, c)
 }
 
 func Transpose8x8(dst *float32, src *float32, dstStride int, srcStride int) {
 	if active == AVX512 {
 		transpose8x8AVX512(dst, src, dstStride, srcStride)
-		return
+	} else {
+		transpose8x8AVX2(dst, src, dstStride, srcStride)
 	}
-	transpose8x8AVX2(dst, src, dstStride, srcStride)
 }
 
 func Expand9(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		expand9AVX512(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		expand9AVX2(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	expand9AVX2(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Expand4(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		expand4AVX512(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		expand4AVX2(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	expand4AVX2(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Contract9(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32) {
 	if active == AVX512 {
 		contract9AVX512(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
-		return
+	} else {
+		contract9AVX2(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
 	}
-	contract9AVX2(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
 }
 
 func Products32(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32) {
 	if active == AVX512 {
 		products32AVX512(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add, ahead, last)
-		return
+	} else {
+		products32AVX2(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add, ahead, last)
 	}
-	products32AVX2(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add, ahead, last)
 }
 
 func Inputs36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		inputs36AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		inputs36AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	inputs36AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Filters36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		filters36AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		filters36AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	filters36AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Pixels36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		pixels36AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		pixels36AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	pixels36AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Outputs16(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
 	if active == AVX512 {
 		outputs16AVX512(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
-		return
+	} else {
+		outputs16AVX2(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
 	}
-	outputs16AVX2(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
 }
 
 func Taps9(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		taps9AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		taps9AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	taps9AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Inputs25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		inputs25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		inputs25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	inputs25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Filters25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		filters25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		filters25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	filters25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Pixels25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		pixels25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		pixels25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	pixels25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func Outputs25(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
 	if active == AVX512 {
 		outputs25AVX512(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
-		return
+	} else {
+		outputs25AVX2(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
 	}
-	outputs25AVX2(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
 }
 
 func Taps25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		taps25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
-		return
+	} else {
+		taps25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 	}
-	taps25AVX2(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
 }
 
 func PairSquares(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int) {
 	if active == AVX512 {
 		pairSquaresAVX512(dst, x, s, columns, stride, groups, lanes)
-		return
+	} else {
+		pairSquaresAVX2(dst, x, s, columns, stride, groups, lanes)
 	}
-	pairSquaresAVX2(dst, x, s, columns, stride, groups, lanes)
 }
 
 func PairWeighted(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int) {
 	if active == AVX512 {
 		pairWeightedAVX512(dst, x, s, w, columns, stride, n, lanes)
-		return
+	} else {
+		pairWeightedAVX2(dst, x, s, w, columns, stride, n, lanes)
 	}
-	pairWeightedAVX2(dst, x, s, w, columns, stride, n, lanes)
 }
 
 func PairPremetricSum(dst *float32, x *float32, s *float32, n int, c *[3]float32) {
 	if active == AVX512 {
 		pairPremetricSumAVX512(dst, x, s, n, c)
-		return
+	} else {
+		pairPremetricSumAVX2(dst, x, s, n, c)
 	}
-	pairPremetricSumAVX2(dst, x, s, n, c)
 }
 
 func PairPremetricSquare(dst *float32, x *float32, s *float32, n int, c *[3]float32) {
 	if active == AVX512 {
 		pairPremetricSquareAVX512(dst, x, s, n, c)
-		return
+	} else {
+		pairPremetricSquareAVX2(dst, x, s, n, c)
 	}
-	pairPremetricSquareAVX2(dst, x, s, n, c)
 }
 
 func PairRoots(x *float32, n int) {
 	if active == AVX512 {
 		pairRootsAVX512(x, n)
-		return
+	} else {
+		pairRootsAVX2(x, n)
 	}
-	pairRootsAVX2(x, n)
 }
 
 func PairInverseRoots(x *float32, n int) {
 	if active == AVX512 {
 		pairInverseRootsAVX512(x, n)
-		return
+	} else {
+		pairInverseRootsAVX2(x, n)
 	}
-	pairInverseRootsAVX2(x, n)
 }
 
 func PairSumRoots(lanes *float32, x *float32, n int) {
 	if active == AVX512 {
 		pairSumRootsAVX512(lanes, x, n)
-		return
+	} else {
+		pairSumRootsAVX2(lanes, x, n)
 	}
-	pairSumRootsAVX2(lanes, x, n)
 }
 
 func PairMax(lanes *float32, x *float32, n int) {
 	if active == AVX512 {
 		pairMaxAVX512(lanes, x, n)
-		return
+	} else {
+		pairMaxAVX2(lanes, x, n)
 	}
-	pairMaxAVX2(lanes, x, n)
 }
 
 func PairHinges(z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairHingesAVX512(z, y, n)
-		return
+	} else {
+		pairHingesAVX2(z, y, n)
 	}
-	pairHingesAVX2(z, y, n)
 }
 
 func PairSumHinges(lanes *float32, z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairSumHingesAVX512(lanes, z, y, n)
-		return
+	} else {
+		pairSumHingesAVX2(lanes, z, y, n)
 	}
-	pairSumHingesAVX2(lanes, z, y, n)
 }
 
 func PairSumSquaredHinges(lanes *float32, z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairSumSquaredHingesAVX512(lanes, z, y, n)
-		return
+	} else {
+		pairSumSquaredHingesAVX2(lanes, z, y, n)
 	}
-	pairSumSquaredHingesAVX2(lanes, z, y, n)
 }
 
 func PairHingeSlopes(z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairHingeSlopesAVX512(z, y, n)
-		return
+	} else {
+		pairHingeSlopesAVX2(z, y, n)
 	}
-	pairHingeSlopesAVX2(z, y, n)
 }
 
 func PairSquaredHingeSlopes(z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairSquaredHingeSlopesAVX512(z, y, n)
-		return
+	} else {
+		pairSquaredHingeSlopesAVX2(z, y, n)
 	}
-	pairSquaredHingeSlopesAVX2(z, y, n)
 }
 
 func PairSquares64(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int) {
 	if active == AVX512 {
 		pairSquares64AVX512(dst, x, s, columns, stride, groups, lanes)
-		return
+	} else {
+		pairSquares64AVX2(dst, x, s, columns, stride, groups, lanes)
 	}
-	pairSquares64AVX2(dst, x, s, columns, stride, groups, lanes)
 }
 
 func PairPremetricSquare64(dst *float64, x *float64, s *float64, n int, c *[3]float64) {
 	if active == AVX512 {
 		pairPremetricSquare64AVX512(dst, x, s, n, c)
-		return
+	} else {
+		pairPremetricSquare64AVX2(dst, x, s, n, c)
 	}
-	pairPremetricSquare64AVX2(dst, x, s, n, c)
 }
 
 func PairSumRoots64(lanes *float64, x *float64, n int) {
 	if active == AVX512 {
 		pairSumRoots64AVX512(lanes, x, n)
-		return
+	} else {
+		pairSumRoots64AVX2(lanes, x, n)
 	}
-	pairSumRoots64AVX2(lanes, x, n)
 }
 
 func PairMax64(lanes *float64, x *float64, n int) {
 	if active == AVX512 {
 		pairMax64AVX512(lanes, x, n)
-		return
+	} else {
+		pairMax64AVX2(lanes, x, n)
 	}
-	pairMax64AVX2(lanes, x, n)
 }
 
 func PairSumShrinks64(lanes *float64, z *float64, y *float64, n int) {
 	if active == AVX512 {
 		pairSumShrinks64AVX512(lanes, z, y, n)
-		return
+	} else {
+		pairSumShrinks64AVX2(lanes, z, y, n)
 	}
-	pairSumShrinks64AVX2(lanes, z, y, n)
 }
 
 func PairMaxShrinks64(lanes *float64, z *float64, y *float64, n int) {
 	if active == AVX512 {
 		pairMaxShrinks64AVX512(lanes, z, y, n)
-		return
+	} else {
+		pairMaxShrinks64AVX2(lanes, z, y, n)
 	}
-	pairMaxShrinks64AVX2(lanes, z, y, n)
 }
 
 func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int) {
 	if active == AVX512 {
 		rowMomentsAVX512(sum, square, x, rows, n)
-		return
+	} else {
+		rowMomentsAVX2(sum, square, x, rows, n)
 	}
-	rowMomentsAVX2(sum, square, x, rows, n)
 }
 
 func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelSquares16AVX512(sum, square, x, shift, rows, stride)
-		return
+	} else {
+		channelSquares16AVX2(sum, square, x, shift, rows, stride)
 	}
-	channelSquares16AVX2(sum, square, x, shift, rows, stride)
 }
 
 func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelProducts16AVX512(sum, product, u, x, shift, rows, stride)
-		return
+	} else {
+		channelProducts16AVX2(sum, product, u, x, shift, rows, stride)
 	}
-	channelProducts16AVX2(sum, product, u, x, shift, rows, stride)
 }
 
 func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
 	if active == AVX512 {
 		channelMap16AVX512(dst, x, shift, scale, offset, rows, stride, floor)
-		return
+	} else {
+		channelMap16AVX2(dst, x, shift, scale, offset, rows, stride, floor)
 	}
-	channelMap16AVX2(dst, x, shift, scale, offset, rows, stride, floor)
 }
 
 func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelSquares32AVX512(sum, square, x, shift, rows, stride)
-		return
+	} else {
+		channelSquares32AVX2(sum, square, x, shift, rows, stride)
 	}
-	channelSquares32AVX2(sum, square, x, shift, rows, stride)
 }
 
 func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelProducts32AVX512(sum, product, u, x, shift, rows, stride)
-		return
+	} else {
+		channelProducts32AVX2(sum, product, u, x, shift, rows, stride)
 	}
-	channelProducts32AVX2(sum, product, u, x, shift, rows, stride)
 }
 
 func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
 	if active == AVX512 {
 		channelMap32AVX512(dst, x, shift, scale, offset, rows, stride, floor)
-		return
+	} else {
+		channelMap32AVX2(dst, x, shift, scale, offset, rows, stride, floor)
 	}
-	channelMap32AVX2(dst, x, shift, scale, offset, rows, stride, floor)
 }
 
 func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelGradientAVX512(dst, u, x, shift, a, b, offset, rows, stride)
-		return
+	} else {
+		channelGradientAVX2(dst, u, x, shift, a, b, offset, rows, stride)
 	}
-	channelGradientAVX2(dst, u, x, shift, a, b, offset, rows, stride)
 }
 
 func PairDensities(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32) {
 	if active == AVX512 {
 		pairDensitiesAVX512(dst, x, s, columns, stride, groups, lanes, h, constant)
-		return
+	} else {
+		pairDensitiesAVX2(dst, x, s, columns, stride, groups, lanes, h, constant)
 	}
-	pairDensitiesAVX2(dst, x, s, columns, stride, groups, lanes, h, constant)
 }
 
 func PairSumExp(lanes *float32, x *float32, shift *float32, n int) {
 	if active == AVX512 {
 		pairSumExpAVX512(lanes, x, shift, n)
-		return
+	} else {
+		pairSumExpAVX2(lanes, x, shift, n)
 	}
-	pairSumExpAVX2(lanes, x, shift, n)
 }
 
 func PairScaledExp(x *float32, shift *float32, factor *float32, n int) {
 	if active == AVX512 {
 		pairScaledExpAVX512(x, shift, factor, n)
-		return
+	} else {
+		pairScaledExpAVX2(x, shift, factor, n)
 	}
-	pairScaledExpAVX2(x, shift, factor, n)
 }
 
 func PairSumRows(sums *float32, x *float32, n int) {
 	if active == AVX512 {
 		pairSumRowsAVX512(sums, x, n)
-		return
+	} else {
+		pairSumRowsAVX2(sums, x, n)
 	}
-	pairSumRowsAVX2(sums, x, n)
 }
 
 func PairMoments(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int) {
 	if active == AVX512 {
 		pairMomentsAVX512(dx, x, mean, precision, first, second, w, n)
-		return
+	} else {
+		pairMomentsAVX2(dx, x, mean, precision, first, second, w, n)
 	}
-	pairMomentsAVX2(dx, x, mean, precision, first, second, w, n)
 }
 
 func PairGaussian(x *float32, n int, a float32) {
 	if active == AVX512 {
 		pairGaussianAVX512(x, n, a)
-		return
+	} else {
+		pairGaussianAVX2(x, n, a)
 	}
-	pairGaussianAVX2(x, n, a)
 }
 
 func PairSum(lanes *float32, x *float32, n int) {
 	if active == AVX512 {
 		pairSumAVX512(lanes, x, n)
-		return
+	} else {
+		pairSumAVX2(lanes, x, n)
 	}
-	pairSumAVX2(lanes, x, n)
 }
 
 func PairSumProducts(lanes *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairSumProductsAVX512(lanes, x, y, n)
-		return
+	} else {
+		pairSumProductsAVX2(lanes, x, y, n)
 	}
-	pairSumProductsAVX2(lanes, x, y, n)
 }
 
 func PairCentred(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32) {
 	if active == AVX512 {
 		pairCentredAVX512(dst, x, y, lanes, sources, n, a)
-		return
+	} else {
+		pairCentredAVX2(dst, x, y, lanes, sources, n, a)
 	}
-	pairCentredAVX2(dst, x, y, lanes, sources, n, a)
 }
 
 func Relu(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		reluAVX512(dst, x, n)
-		return
+	} else {
+		reluAVX2(dst, x, n)
 	}
-	reluAVX2(dst, x, n)
 }
 
 func Leaky(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		leakyAVX512(dst, x, n)
-		return
+	} else {
+		leakyAVX2(dst, x, n)
 	}
-	leakyAVX2(dst, x, n)
 }
 
 func Elu(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		eluAVX512(dst, x, n)
-		return
+	} else {
+		eluAVX2(dst, x, n)
 	}
-	eluAVX2(dst, x, n)
 }
 
 func Gelu(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		geluAVX512(dst, x, n)
-		return
+	} else {
+		geluAVX2(dst, x, n)
 	}
-	geluAVX2(dst, x, n)
 }
 
 func Silu(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		siluAVX512(dst, x, n)
-		return
+	} else {
+		siluAVX2(dst, x, n)
 	}
-	siluAVX2(dst, x, n)
 }
 
 func EluGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		eluGradAVX512(dst, dy, y, n)
-		return
+	} else {
+		eluGradAVX2(dst, dy, y, n)
 	}
-	eluGradAVX2(dst, dy, y, n)
 }
 
 func GeluGrad(dst *float32, dy *float32, x *float32, n int) {
 	if active == AVX512 {
 		geluGradAVX512(dst, dy, x, n)
-		return
+	} else {
+		geluGradAVX2(dst, dy, x, n)
 	}
-	geluGradAVX2(dst, dy, x, n)
 }
 
 func SiluGrad(dst *float32, dy *float32, x *float32, n int) {
 	if active == AVX512 {
 		siluGradAVX512(dst, dy, x, n)
-		return
+	} else {
+		siluGradAVX2(dst, dy, x, n)
 	}
-	siluGradAVX2(dst, dy, x, n)
 }
 
 func Multiply(dst *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		multiplyAVX512(dst, x, y, n)
-		return
+	} else {
+		multiplyAVX2(dst, x, y, n)
 	}
-	multiplyAVX2(dst, x, y, n)
 }
 
 func Mix(dst *float32, x *float32, y *float32, n int, a float32, b float32) {
 	if active == AVX512 {
 		mixAVX512(dst, x, y, n, a, b)
-		return
+	} else {
+		mixAVX2(dst, x, y, n, a, b)
 	}
-	mixAVX2(dst, x, y, n, a, b)
 }
 
 func Largest(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		largestAVX512(dst, x, n)
-		return
+	} else {
+		largestAVX2(dst, x, n)
 	}
-	largestAVX2(dst, x, n)
 }
 
 func Claim(dst *float32, left *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		claimAVX512(dst, left, x, y, n)
-		return
+	} else {
+		claimAVX2(dst, left, x, y, n)
 	}
-	claimAVX2(dst, left, x, y, n)
 }

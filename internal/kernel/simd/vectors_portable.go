@@ -6,203 +6,117 @@ package simd
 
 // The functions of this file are never called: the level is always Go.
 
-func Tile8x32(t *byte) {}
-
-func Tile8x16(t *byte) {}
-
-func Exp(dst *float32, x *float32, n int) {}
-
-func Log(dst *float32, x *float32, n int) {}
-
-func Tanh(dst *float32, x *float32, n int) {}
-
-func Sigmoid(dst *float32, x *float32, n int) {}
-
-func Softplus(dst *float32, x *float32, n int) {}
-
-func ReluGrad(dst *float32, dy *float32, y *float32, n int) {}
-
-func LeakyGrad(dst *float32, dy *float32, y *float32, n int) {}
-
-func SigmoidGrad(dst *float32, dy *float32, y *float32, n int) {}
-
-func TanhGrad(dst *float32, dy *float32, y *float32, n int) {}
-
-func Add(dst *float32, x *float32, n int) {}
-
-func Axpy(dst *float32, x *float32, n int, a float32) {}
-
-func Scale(dst *float32, x *float32, n int, a float32) {}
-
-func ColumnSum(dst *float32, src *float32, rows int, stride int) {}
-
-func Sum(acc *float32, x *float32, n int) {}
-
-func SumSquares(acc *float32, x *float32, n int) {}
-
-func Dot(acc *float32, x *float32, y *float32, n int) {}
-
-func SquaredError(acc *float32, x *float32, y *float32, n int) {}
-
-func SigmoidError(acc *float32, s *float32, l *float32, x *float32, n int) {}
-
-func LogisticError(acc *float32, l *float32, x *float32, n int) {}
-
-func SigmoidErrorGrad(dst *float32, s *float32, x *float32, n int, a float32) {}
-
-func LogisticErrorGrad(dst *float32, l *float32, x *float32, n int, a float32) {}
-
+func Tile8x32(t *byte)                                                             {}
+func Tile8x16(t *byte)                                                             {}
+func Exp(dst *float32, x *float32, n int)                                          {}
+func Log(dst *float32, x *float32, n int)                                          {}
+func Tanh(dst *float32, x *float32, n int)                                         {}
+func Sigmoid(dst *float32, x *float32, n int)                                      {}
+func Softplus(dst *float32, x *float32, n int)                                     {}
+func ReluGrad(dst *float32, dy *float32, y *float32, n int)                        {}
+func LeakyGrad(dst *float32, dy *float32, y *float32, n int)                       {}
+func SigmoidGrad(dst *float32, dy *float32, y *float32, n int)                     {}
+func TanhGrad(dst *float32, dy *float32, y *float32, n int)                        {}
+func Add(dst *float32, x *float32, n int)                                          {}
+func Axpy(dst *float32, x *float32, n int, a float32)                              {}
+func Scale(dst *float32, x *float32, n int, a float32)                             {}
+func ColumnSum(dst *float32, src *float32, rows int, stride int)                   {}
+func Sum(acc *float32, x *float32, n int)                                          {}
+func SumSquares(acc *float32, x *float32, n int)                                   {}
+func Dot(acc *float32, x *float32, y *float32, n int)                              {}
+func SquaredError(acc *float32, x *float32, y *float32, n int)                     {}
+func SigmoidError(acc *float32, s *float32, l *float32, x *float32, n int)         {}
+func LogisticError(acc *float32, l *float32, x *float32, n int)                    {}
+func SigmoidErrorGrad(dst *float32, s *float32, x *float32, n int, a float32)      {}
+func LogisticErrorGrad(dst *float32, l *float32, x *float32, n int, a float32)     {}
 func Adam(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32) {}
-
-func Transpose8x8(dst *float32, src *float32, dstStride int, srcStride int) {}
-
+func Transpose8x8(dst *float32, src *float32, dstStride int, srcStride int)        {}
 func Expand9(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Expand4(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Contract9(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32) {
 }
-
 func Products32(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32) {
 }
-
 func Inputs36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Filters36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Pixels36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Outputs16(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
 }
-
 func Taps9(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Inputs25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Filters25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Pixels25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func Outputs25(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
 }
-
 func Taps25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 }
-
 func PairSquares(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int) {
 }
-
 func PairWeighted(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int) {
 }
-
-func PairPremetricSum(dst *float32, x *float32, s *float32, n int, c *[3]float32) {}
-
+func PairPremetricSum(dst *float32, x *float32, s *float32, n int, c *[3]float32)    {}
 func PairPremetricSquare(dst *float32, x *float32, s *float32, n int, c *[3]float32) {}
-
-func PairRoots(x *float32, n int) {}
-
-func PairInverseRoots(x *float32, n int) {}
-
-func PairSumRoots(lanes *float32, x *float32, n int) {}
-
-func PairMax(lanes *float32, x *float32, n int) {}
-
-func PairHinges(z *float32, y *float32, n int) {}
-
-func PairSumHinges(lanes *float32, z *float32, y *float32, n int) {}
-
-func PairSumSquaredHinges(lanes *float32, z *float32, y *float32, n int) {}
-
-func PairHingeSlopes(z *float32, y *float32, n int) {}
-
-func PairSquaredHingeSlopes(z *float32, y *float32, n int) {}
-
+func PairRoots(x *float32, n int)                                                    {}
+func PairInverseRoots(x *float32, n int)                                             {}
+func PairSumRoots(lanes *float32, x *float32, n int)                                 {}
+func PairMax(lanes *float32, x *float32, n int)                                      {}
+func PairHinges(z *float32, y *float32, n int)                                       {}
+func PairSumHinges(lanes *float32, z *float32, y *float32, n int)                    {}
+func PairSumSquaredHinges(lanes *float32, z *float32, y *float32, n int)             {}
+func PairHingeSlopes(z *float32, y *float32, n int)                                  {}
+func PairSquaredHingeSlopes(z *float32, y *float32, n int)                           {}
 func PairSquares64(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int) {
 }
-
 func PairPremetricSquare64(dst *float64, x *float64, s *float64, n int, c *[3]float64) {}
-
-func PairSumRoots64(lanes *float64, x *float64, n int) {}
-
-func PairMax64(lanes *float64, x *float64, n int) {}
-
-func PairSumShrinks64(lanes *float64, z *float64, y *float64, n int) {}
-
-func PairMaxShrinks64(lanes *float64, z *float64, y *float64, n int) {}
-
-func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int) {}
-
+func PairSumRoots64(lanes *float64, x *float64, n int)                                 {}
+func PairMax64(lanes *float64, x *float64, n int)                                      {}
+func PairSumShrinks64(lanes *float64, z *float64, y *float64, n int)                   {}
+func PairMaxShrinks64(lanes *float64, z *float64, y *float64, n int)                   {}
+func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int)         {}
 func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
 }
-
 func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
 }
-
 func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
 }
-
 func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
 }
-
 func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
 }
-
 func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
 }
-
 func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int) {
 }
-
 func PairDensities(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32) {
 }
-
-func PairSumExp(lanes *float32, x *float32, shift *float32, n int) {}
-
+func PairSumExp(lanes *float32, x *float32, shift *float32, n int)     {}
 func PairScaledExp(x *float32, shift *float32, factor *float32, n int) {}
-
-func PairSumRows(sums *float32, x *float32, n int) {}
-
+func PairSumRows(sums *float32, x *float32, n int)                     {}
 func PairMoments(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int) {
 }
-
-func PairGaussian(x *float32, n int, a float32) {}
-
-func PairSum(lanes *float32, x *float32, n int) {}
-
+func PairGaussian(x *float32, n int, a float32)                     {}
+func PairSum(lanes *float32, x *float32, n int)                     {}
 func PairSumProducts(lanes *float32, x *float32, y *float32, n int) {}
-
 func PairCentred(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32) {
 }
-
-func Relu(dst *float32, x *float32, n int) {}
-
-func Leaky(dst *float32, x *float32, n int) {}
-
-func Elu(dst *float32, x *float32, n int) {}
-
-func Gelu(dst *float32, x *float32, n int) {}
-
-func Silu(dst *float32, x *float32, n int) {}
-
-func EluGrad(dst *float32, dy *float32, y *float32, n int) {}
-
-func GeluGrad(dst *float32, dy *float32, x *float32, n int) {}
-
-func SiluGrad(dst *float32, dy *float32, x *float32, n int) {}
-
-func Multiply(dst *float32, x *float32, y *float32, n int) {}
-
+func Relu(dst *float32, x *float32, n int)                                  {}
+func Leaky(dst *float32, x *float32, n int)                                 {}
+func Elu(dst *float32, x *float32, n int)                                   {}
+func Gelu(dst *float32, x *float32, n int)                                  {}
+func Silu(dst *float32, x *float32, n int)                                  {}
+func EluGrad(dst *float32, dy *float32, y *float32, n int)                  {}
+func GeluGrad(dst *float32, dy *float32, x *float32, n int)                 {}
+func SiluGrad(dst *float32, dy *float32, x *float32, n int)                 {}
+func Multiply(dst *float32, x *float32, y *float32, n int)                  {}
 func Mix(dst *float32, x *float32, y *float32, n int, a float32, b float32) {}
-
-func Largest(dst *float32, x *float32, n int) {}
-
-func Claim(dst *float32, left *float32, x *float32, y *float32, n int) {}
+func Largest(dst *float32, x *float32, n int)                               {}
+func Claim(dst *float32, left *float32, x *float32, y *float32, n int)      {}

@@ -17,7 +17,7 @@ type isa struct {
 var (
 	avx512  = isa{"AVX512", 16}
 	avx2    = isa{"AVX2", 8}
-	neonISA = isa{"NEON", 8} // like AVX2: package neon translates it, or half as wide where registers are too few
+	neonISA = isa{"", 8} // like AVX2: package neon translates it, or half as wide where registers are too few
 )
 
 func (v isa) bytes() int { return 4 * v.lanes }

@@ -26,7 +26,7 @@ type neonTile struct {
 
 // tileNEON writes the micro-kernel for 8 rows and a number of columns.
 func tileNEON(columns int) *neon.Function {
-	name := fmt.Sprintf("tile8x%d%s", columns, neonISA.suffix)
+	name := fmt.Sprint("Tile8x", columns)
 	f := &neonTile{Function: neon.NewFunction(name, fmt.Sprintf("%s computes a block of 8 rows and %d columns; t points to a tile.", name, columns), "func(t *byte)", 8)}
 	f.t, f.row, f.column = f.Parameter("t", 0, false), f.X(), f.X()
 	f.aStep, f.bStep = f.field(tileAStep, 2), f.field(tileBStep, 2)

@@ -40,11 +40,10 @@ type translator struct {
 	copies map[Reg]Reg // copies of registers since the last label, with their originals
 }
 
-// translate translates an AVX2 function to NEON and changes the suffix of its name. hold lists the constants with a
-// register.
+// translate translates an AVX2 function to NEON and exports its name. hold lists the constants with a register.
 func translate(f *ir.Function, hold map[uint32]bool) (*Function, error) {
-	name := strings.TrimSuffix(f.Name, suffix) + suffix
-	doc := strings.Join(f.Doc, " ")
+	name := strings.ToUpper(f.Name[:1]) + f.Name[1:]
+	doc := strings.Replace(strings.Join(f.Doc, " "), f.Name, name, 1)
 	t := &translator{
 		Function: NewFunction(name, doc, f.Signature.String(), f.ArgumentBytes()), webs: findWebs(f),
 		vectors: map[*web]value{}, general: map[*web]Reg{}, uniform: map[*web]bool{},
@@ -66,8 +65,6 @@ func translate(f *ir.Function, hold map[uint32]bool) (*Function, error) {
 	}
 	return t.Function, nil
 }
-
-const suffix = "NEON"
 
 func printed(n *ir.Instruction) string {
 	text := n.OpcodeWithSuffixes()
