@@ -4,13 +4,9 @@
 
 package simd
 
-// tile8x32AVX2 computes a block of 8 rows and 32 columns; t points to a tile.
-//
 //go:noescape
 func tile8x32AVX2(t *byte)
 
-// tile8x16AVX2 computes a block of 8 rows and 16 columns; t points to a tile.
-//
 //go:noescape
 func tile8x16AVX2(t *byte)
 
@@ -24,428 +20,258 @@ func panel16AVX2(t *byte)
 //go:noescape
 func copyRowsAVX2(dst *float32, src *float32, step int, n int)
 
-// expAVX2 computes dst = e^x for n elements, n a multiple of 16.
-//
 //go:noescape
 func expAVX2(dst *float32, x *float32, n int)
 
-// logAVX2 computes dst = ln x for n elements, n a multiple of 16.
-//
 //go:noescape
 func logAVX2(dst *float32, x *float32, n int)
 
-// tanhAVX2 computes dst = tanh x for n elements, n a multiple of 16.
-//
 //go:noescape
 func tanhAVX2(dst *float32, x *float32, n int)
 
-// sigmoidAVX2 computes dst = 1/(1+e^-x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func sigmoidAVX2(dst *float32, x *float32, n int)
 
-// softplusAVX2 computes dst = ln(1+e^x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func softplusAVX2(dst *float32, x *float32, n int)
 
-// reluGradAVX2 computes dst = dy where y > 0, else 0 for n elements, n a multiple of 16.
-//
 //go:noescape
 func reluGradAVX2(dst *float32, dy *float32, y *float32, n int)
 
-// leakyGradAVX2 computes dst = dy where y > 0, else 0.2 dy for n elements, n a multiple of 16.
-//
 //go:noescape
 func leakyGradAVX2(dst *float32, dy *float32, y *float32, n int)
 
-// sigmoidGradAVX2 computes dst = dy y (1-y) for n elements, n a multiple of 16.
-//
 //go:noescape
 func sigmoidGradAVX2(dst *float32, dy *float32, y *float32, n int)
 
-// tanhGradAVX2 computes dst = dy (1-y^2) for n elements, n a multiple of 16.
-//
 //go:noescape
 func tanhGradAVX2(dst *float32, dy *float32, y *float32, n int)
 
-// addAVX2 computes dst += x for n elements, n a multiple of 16.
-//
 //go:noescape
 func addAVX2(dst *float32, x *float32, n int)
 
-// axpyAVX2 computes dst += a x for n elements, n a multiple of 16.
-//
 //go:noescape
 func axpyAVX2(dst *float32, x *float32, n int, a float32)
 
-// scaleAVX2 computes dst = a x for n elements, n a multiple of 16.
-//
 //go:noescape
 func scaleAVX2(dst *float32, x *float32, n int, a float32)
 
-// columnSumAVX2 adds to dst[0:16] the sums of 16 columns over rows that are stride elements apart.
-//
 //go:noescape
 func columnSumAVX2(dst *float32, src *float32, rows int, stride int)
 
-// sumAVX2 adds x to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func sumAVX2(acc *float32, x *float32, n int)
 
-// sumSquaresAVX2 adds x^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func sumSquaresAVX2(acc *float32, x *float32, n int)
 
-// dotAVX2 adds x y to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func dotAVX2(acc *float32, x *float32, y *float32, n int)
 
-// squaredErrorAVX2 adds (x - y)^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func squaredErrorAVX2(acc *float32, x *float32, y *float32, n int)
 
-// sigmoidErrorAVX2 adds (sigmoid(l) - x)^2 to the 16 partial sums acc and stores the sigmoid in s, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func sigmoidErrorAVX2(acc *float32, s *float32, l *float32, x *float32, n int)
 
-// logisticErrorAVX2 adds softplus(l) - x l to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func logisticErrorAVX2(acc *float32, l *float32, x *float32, n int)
 
-// sigmoidErrorGradAVX2 computes dst = a (s - x) s (1 - s) for n elements, n a multiple of 16.
-//
 //go:noescape
 func sigmoidErrorGradAVX2(dst *float32, s *float32, x *float32, n int, a float32)
 
-// logisticErrorGradAVX2 computes dst = a (sigmoid(l) - x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func logisticErrorGradAVX2(dst *float32, l *float32, x *float32, n int, a float32)
 
-// adamAVX2 updates n parameters, n a multiple of 16; c holds the constants, see Adam.
-//
 //go:noescape
 func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32)
 
-// transpose8x8AVX2 computes dst[j*dstStride+i] = src[i*srcStride+j] for i, j < 8.
-//
 //go:noescape
 func transpose8x8AVX2(dst *float32, src *float32, dstStride int, srcStride int)
 
-// expand9AVX2 transforms 3x3 inputs d: B'dB with rows (d0-d1, d1, d1-d2), for n channels of count tiles.
-//
 //go:noescape
 func expand9AVX2(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// expand4AVX2 transforms 2x2 filters g: GgG' with rows (g0, g0+g1, g1), for n channels of count tiles.
-//
 //go:noescape
 func expand4AVX2(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// contract9AVX2 transforms 3x3 products m to 2x2 outputs: A'mA with rows (m0+m1, m1-m2), adds the bias and takes the maximum with floor, for n channels of count tiles.
-//
 //go:noescape
 func contract9AVX2(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
 
-// products32AVX2 computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.
-//
 //go:noescape
 func products32AVX2(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
 
-// inputs36AVX2 transforms 6x6 inputs to 36, for n channels of count tiles.
-//
 //go:noescape
 func inputs36AVX2(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// filters36AVX2 transforms 3x3 taps to 36, for n channels of count tiles.
-//
 //go:noescape
 func filters36AVX2(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pixels36AVX2 transforms 4x4 pixels to 36, for n channels of count tiles.
-//
 //go:noescape
 func pixels36AVX2(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// outputs16AVX2 transforms 36 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
-//
 //go:noescape
 func outputs16AVX2(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
 
-// taps9AVX2 transforms 36 products to 3x3 taps, for n channels of count tiles.
-//
 //go:noescape
 func taps9AVX2(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// inputs25AVX2 transforms 5x5 inputs to 25, for n channels of count tiles.
-//
 //go:noescape
 func inputs25AVX2(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// filters25AVX2 transforms 2x2 taps to 25, for n channels of count tiles.
-//
 //go:noescape
 func filters25AVX2(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pixels25AVX2 transforms 4x4 pixels to 25, for n channels of count tiles.
-//
 //go:noescape
 func pixels25AVX2(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// outputs25AVX2 transforms 25 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
-//
 //go:noescape
 func outputs25AVX2(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
 
-// taps25AVX2 transforms 25 products to 2x2 taps, for n channels of count tiles.
-//
 //go:noescape
 func taps25AVX2(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pairSquaresAVX2 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
-//
 //go:noescape
 func pairSquaresAVX2(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int)
 
-// pairWeightedAVX2 adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.
-//
 //go:noescape
 func pairWeightedAVX2(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int)
 
-// pairPremetricSumAVX2 adds to a tile of n sources s and 64 points x min(c0 u, c1 - c2 u), u = |x - s|.
-//
 //go:noescape
 func pairPremetricSumAVX2(dst *float32, x *float32, s *float32, n int, c *[3]float32)
 
-// pairPremetricSquareAVX2 adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
-//
 //go:noescape
 func pairPremetricSquareAVX2(dst *float32, x *float32, s *float32, n int, c *[3]float32)
 
-// pairRootsAVX2 computes x = sqrt x for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairRootsAVX2(x *float32, n int)
 
-// pairInverseRootsAVX2 computes x = 1/sqrt x where x > 0, else 0 for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairInverseRootsAVX2(x *float32, n int)
 
-// pairSumRootsAVX2 adds square roots of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumRootsAVX2(lanes *float32, x *float32, n int)
 
-// pairMaxAVX2 takes maxima of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairMaxAVX2(lanes *float32, x *float32, n int)
 
-// pairHingesAVX2 computes z = max(y - sqrt z, 0) for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairHingesAVX2(z *float32, y *float32, n int)
 
-// pairSumHingesAVX2 adds max(y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumHingesAVX2(lanes *float32, z *float32, y *float32, n int)
 
-// pairSumSquaredHingesAVX2 adds max(y - sqrt z, 0)^2 of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumSquaredHingesAVX2(lanes *float32, z *float32, y *float32, n int)
 
-// pairHingeSlopesAVX2 computes z = 1/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairHingeSlopesAVX2(z *float32, y *float32, n int)
 
-// pairSquaredHingeSlopesAVX2 computes z = 2h/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairSquaredHingeSlopesAVX2(z *float32, y *float32, n int)
 
-// pairSquares64AVX2 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
-//
 //go:noescape
 func pairSquares64AVX2(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int)
 
-// pairPremetricSquare64AVX2 adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
-//
 //go:noescape
 func pairPremetricSquare64AVX2(dst *float64, x *float64, s *float64, n int, c *[3]float64)
 
-// pairSumRoots64AVX2 adds square roots of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumRoots64AVX2(lanes *float64, x *float64, n int)
 
-// pairMax64AVX2 takes maxima of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairMax64AVX2(lanes *float64, x *float64, n int)
 
-// pairSumShrinks64AVX2 adds max(sqrt y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumShrinks64AVX2(lanes *float64, z *float64, y *float64, n int)
 
-// pairMaxShrinks64AVX2 takes maxima of sqrt y - sqrt z of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairMaxShrinks64AVX2(lanes *float64, z *float64, y *float64, n int)
 
-// rowMomentsAVX2 sums x - x0 and (x - x0)^2 over n rows of 16 columns, x0 the first of them.
-//
 //go:noescape
 func rowMomentsAVX2(sum *float64, square *float64, x *float64, rows *int32, n int)
 
-// channelSquares16AVX2 adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
-//
 //go:noescape
 func channelSquares16AVX2(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProducts16AVX2 adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
-//
 //go:noescape
 func channelProducts16AVX2(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMap16AVX2 computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
-//
 //go:noescape
 func channelMap16AVX2(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
-// channelSquares32AVX2 adds to sums over rows of d = x - shift and of d^2 in rows of 32 channels, at least one.
-//
 //go:noescape
 func channelSquares32AVX2(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProducts32AVX2 adds to sums over rows of u and of u (x - shift) in rows of 32 channels, at least one.
-//
 //go:noescape
 func channelProducts32AVX2(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMap32AVX2 computes dst = max(scale (x - shift) + offset, floor) in rows of 32 channels, at least one.
-//
 //go:noescape
 func channelMap32AVX2(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
-// channelGradientAVX2 computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.
-//
 //go:noescape
 func channelGradientAVX2(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int)
 
-// pairDensitiesAVX2 computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.
-//
 //go:noescape
 func pairDensitiesAVX2(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32)
 
-// pairSumExpAVX2 adds e^(x - shift) of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumExpAVX2(lanes *float32, x *float32, shift *float32, n int)
 
-// pairScaledExpAVX2 computes x = factor e^(x - shift) of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairScaledExpAVX2(x *float32, shift *float32, factor *float32, n int)
 
-// pairSumRowsAVX2 adds to n sums those of the n rows of 64 lanes of x.
-//
 //go:noescape
 func pairSumRowsAVX2(sums *float32, x *float32, n int)
 
-// pairMomentsAVX2 computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.
-//
 //go:noescape
 func pairMomentsAVX2(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int)
 
-// pairGaussianAVX2 computes x = e^(-a x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairGaussianAVX2(x *float32, n int, a float32)
 
-// pairSumAVX2 adds x of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumAVX2(lanes *float32, x *float32, n int)
 
-// pairSumProductsAVX2 adds x y of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumProductsAVX2(lanes *float32, x *float32, y *float32, n int)
 
-// pairCentredAVX2 computes dst = x (a y - lane - source) for tiles of n sources.
-//
 //go:noescape
 func pairCentredAVX2(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)
 
-// reluAVX2 computes dst = 0 where x < 0, else x for n elements, n a multiple of 16.
-//
 //go:noescape
 func reluAVX2(dst *float32, x *float32, n int)
 
-// leakyAVX2 computes dst = 0.2 x where x < 0, else x for n elements, n a multiple of 16.
-//
 //go:noescape
 func leakyAVX2(dst *float32, x *float32, n int)
 
-// eluAVX2 computes dst = x where x > 0, else e^x - 1 for n elements, n a multiple of 16.
-//
 //go:noescape
 func eluAVX2(dst *float32, x *float32, n int)
 
-// geluAVX2 computes dst = x Phi(x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func geluAVX2(dst *float32, x *float32, n int)
 
-// siluAVX2 computes dst = x/(1+e^-x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func siluAVX2(dst *float32, x *float32, n int)
 
-// eluGradAVX2 computes dst = dy where y > 0, else dy (y+1) for n elements, n a multiple of 16.
-//
 //go:noescape
 func eluGradAVX2(dst *float32, dy *float32, y *float32, n int)
 
-// geluGradAVX2 computes dst = dy (Phi(x) + x phi(x)) for n elements, n a multiple of 16.
-//
 //go:noescape
 func geluGradAVX2(dst *float32, dy *float32, x *float32, n int)
 
-// siluGradAVX2 computes dst = dy s (1 + x (1-s)), s = 1/(1+e^-x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func siluGradAVX2(dst *float32, dy *float32, x *float32, n int)
 
-// multiplyAVX2 computes dst = x y for n elements, n a multiple of 16.
-//
 //go:noescape
 func multiplyAVX2(dst *float32, x *float32, y *float32, n int)
 
-// mixAVX2 computes dst = a x + b y for n elements, n a multiple of 16.
-//
 //go:noescape
 func mixAVX2(dst *float32, x *float32, y *float32, n int, a float32, b float32)
 
-// largestAVX2 computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
-//
 //go:noescape
 func largestAVX2(dst *float32, x *float32, n int)
 
-// claimAVX2 computes dst += left, left = 0 where x = y for n elements, n a multiple of 16.
-//
 //go:noescape
 func claimAVX2(dst *float32, left *float32, x *float32, y *float32, n int)
 

@@ -4,13 +4,9 @@
 
 package simd
 
-// tile8x32AVX512 computes a block of 8 rows and 32 columns; t points to a tile.
-//
 //go:noescape
 func tile8x32AVX512(t *byte)
 
-// tile8x16AVX512 computes a block of 8 rows and 16 columns; t points to a tile.
-//
 //go:noescape
 func tile8x16AVX512(t *byte)
 
@@ -34,118 +30,72 @@ func panel16MaskedAVX512(t *byte)
 //go:noescape
 func copyRowsAVX512(dst *float32, src *float32, step int, n int)
 
-// expAVX512 computes dst = e^x for n elements, n a multiple of 16.
-//
 //go:noescape
 func expAVX512(dst *float32, x *float32, n int)
 
-// logAVX512 computes dst = ln x for n elements, n a multiple of 16.
-//
 //go:noescape
 func logAVX512(dst *float32, x *float32, n int)
 
-// tanhAVX512 computes dst = tanh x for n elements, n a multiple of 16.
-//
 //go:noescape
 func tanhAVX512(dst *float32, x *float32, n int)
 
-// sigmoidAVX512 computes dst = 1/(1+e^-x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func sigmoidAVX512(dst *float32, x *float32, n int)
 
-// softplusAVX512 computes dst = ln(1+e^x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func softplusAVX512(dst *float32, x *float32, n int)
 
-// reluGradAVX512 computes dst = dy where y > 0, else 0 for n elements, n a multiple of 16.
-//
 //go:noescape
 func reluGradAVX512(dst *float32, dy *float32, y *float32, n int)
 
-// leakyGradAVX512 computes dst = dy where y > 0, else 0.2 dy for n elements, n a multiple of 16.
-//
 //go:noescape
 func leakyGradAVX512(dst *float32, dy *float32, y *float32, n int)
 
-// sigmoidGradAVX512 computes dst = dy y (1-y) for n elements, n a multiple of 16.
-//
 //go:noescape
 func sigmoidGradAVX512(dst *float32, dy *float32, y *float32, n int)
 
-// tanhGradAVX512 computes dst = dy (1-y^2) for n elements, n a multiple of 16.
-//
 //go:noescape
 func tanhGradAVX512(dst *float32, dy *float32, y *float32, n int)
 
-// addAVX512 computes dst += x for n elements, n a multiple of 16.
-//
 //go:noescape
 func addAVX512(dst *float32, x *float32, n int)
 
-// axpyAVX512 computes dst += a x for n elements, n a multiple of 16.
-//
 //go:noescape
 func axpyAVX512(dst *float32, x *float32, n int, a float32)
 
-// scaleAVX512 computes dst = a x for n elements, n a multiple of 16.
-//
 //go:noescape
 func scaleAVX512(dst *float32, x *float32, n int, a float32)
 
-// columnSumAVX512 adds to dst[0:16] the sums of 16 columns over rows that are stride elements apart.
-//
 //go:noescape
 func columnSumAVX512(dst *float32, src *float32, rows int, stride int)
 
-// sumAVX512 adds x to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func sumAVX512(acc *float32, x *float32, n int)
 
-// sumSquaresAVX512 adds x^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func sumSquaresAVX512(acc *float32, x *float32, n int)
 
-// dotAVX512 adds x y to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func dotAVX512(acc *float32, x *float32, y *float32, n int)
 
-// squaredErrorAVX512 adds (x - y)^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func squaredErrorAVX512(acc *float32, x *float32, y *float32, n int)
 
-// sigmoidErrorAVX512 adds (sigmoid(l) - x)^2 to the 16 partial sums acc and stores the sigmoid in s, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func sigmoidErrorAVX512(acc *float32, s *float32, l *float32, x *float32, n int)
 
-// logisticErrorAVX512 adds softplus(l) - x l to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
-//
 //go:noescape
 func logisticErrorAVX512(acc *float32, l *float32, x *float32, n int)
 
-// sigmoidErrorGradAVX512 computes dst = a (s - x) s (1 - s) for n elements, n a multiple of 16.
-//
 //go:noescape
 func sigmoidErrorGradAVX512(dst *float32, s *float32, x *float32, n int, a float32)
 
-// logisticErrorGradAVX512 computes dst = a (sigmoid(l) - x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func logisticErrorGradAVX512(dst *float32, l *float32, x *float32, n int, a float32)
 
-// adamAVX512 updates n parameters, n a multiple of 16; c holds the constants, see Adam.
-//
 //go:noescape
 func adamAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32)
 
-// transpose8x8AVX512 computes dst[j*dstStride+i] = src[i*srcStride+j] for i, j < 8.
-//
 //go:noescape
 func transpose8x8AVX512(dst *float32, src *float32, dstStride int, srcStride int)
 
@@ -154,312 +104,188 @@ func transpose8x8AVX512(dst *float32, src *float32, dstStride int, srcStride int
 //go:noescape
 func transpose16AVX512(dst *float32, src *float32, dstStride int, srcStride int, n int)
 
-// expand9AVX512 transforms 3x3 inputs d: B'dB with rows (d0-d1, d1, d1-d2), for n channels of count tiles.
-//
 //go:noescape
 func expand9AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// expand4AVX512 transforms 2x2 filters g: GgG' with rows (g0, g0+g1, g1), for n channels of count tiles.
-//
 //go:noescape
 func expand4AVX512(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// contract9AVX512 transforms 3x3 products m to 2x2 outputs: A'mA with rows (m0+m1, m1-m2), adds the bias and takes the maximum with floor, for n channels of count tiles.
-//
 //go:noescape
 func contract9AVX512(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32)
 
-// products32AVX512 computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.
-//
 //go:noescape
 func products32AVX512(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32)
 
-// inputs36AVX512 transforms 6x6 inputs to 36, for n channels of count tiles.
-//
 //go:noescape
 func inputs36AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// filters36AVX512 transforms 3x3 taps to 36, for n channels of count tiles.
-//
 //go:noescape
 func filters36AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pixels36AVX512 transforms 4x4 pixels to 36, for n channels of count tiles.
-//
 //go:noescape
 func pixels36AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// outputs16AVX512 transforms 36 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
-//
 //go:noescape
 func outputs16AVX512(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
 
-// taps9AVX512 transforms 36 products to 3x3 taps, for n channels of count tiles.
-//
 //go:noescape
 func taps9AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// inputs25AVX512 transforms 5x5 inputs to 25, for n channels of count tiles.
-//
 //go:noescape
 func inputs25AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// filters25AVX512 transforms 2x2 taps to 25, for n channels of count tiles.
-//
 //go:noescape
 func filters25AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pixels25AVX512 transforms 4x4 pixels to 25, for n channels of count tiles.
-//
 //go:noescape
 func pixels25AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// outputs25AVX512 transforms 25 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
-//
 //go:noescape
 func outputs25AVX512(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32)
 
-// taps25AVX512 transforms 25 products to 2x2 taps, for n channels of count tiles.
-//
 //go:noescape
 func taps25AVX512(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int)
 
-// pairSquaresAVX512 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
-//
 //go:noescape
 func pairSquaresAVX512(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int)
 
-// pairWeightedAVX512 adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.
-//
 //go:noescape
 func pairWeightedAVX512(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int)
 
-// pairPremetricSumAVX512 adds to a tile of n sources s and 64 points x min(c0 u, c1 - c2 u), u = |x - s|.
-//
 //go:noescape
 func pairPremetricSumAVX512(dst *float32, x *float32, s *float32, n int, c *[3]float32)
 
-// pairPremetricSquareAVX512 adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
-//
 //go:noescape
 func pairPremetricSquareAVX512(dst *float32, x *float32, s *float32, n int, c *[3]float32)
 
-// pairRootsAVX512 computes x = sqrt x for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairRootsAVX512(x *float32, n int)
 
-// pairInverseRootsAVX512 computes x = 1/sqrt x where x > 0, else 0 for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairInverseRootsAVX512(x *float32, n int)
 
-// pairSumRootsAVX512 adds square roots of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumRootsAVX512(lanes *float32, x *float32, n int)
 
-// pairMaxAVX512 takes maxima of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairMaxAVX512(lanes *float32, x *float32, n int)
 
-// pairHingesAVX512 computes z = max(y - sqrt z, 0) for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairHingesAVX512(z *float32, y *float32, n int)
 
-// pairSumHingesAVX512 adds max(y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumHingesAVX512(lanes *float32, z *float32, y *float32, n int)
 
-// pairSumSquaredHingesAVX512 adds max(y - sqrt z, 0)^2 of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumSquaredHingesAVX512(lanes *float32, z *float32, y *float32, n int)
 
-// pairHingeSlopesAVX512 computes z = 1/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairHingeSlopesAVX512(z *float32, y *float32, n int)
 
-// pairSquaredHingeSlopesAVX512 computes z = 2h/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairSquaredHingeSlopesAVX512(z *float32, y *float32, n int)
 
-// pairSquares64AVX512 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
-//
 //go:noescape
 func pairSquares64AVX512(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int)
 
-// pairPremetricSquare64AVX512 adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
-//
 //go:noescape
 func pairPremetricSquare64AVX512(dst *float64, x *float64, s *float64, n int, c *[3]float64)
 
-// pairSumRoots64AVX512 adds square roots of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumRoots64AVX512(lanes *float64, x *float64, n int)
 
-// pairMax64AVX512 takes maxima of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairMax64AVX512(lanes *float64, x *float64, n int)
 
-// pairSumShrinks64AVX512 adds max(sqrt y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumShrinks64AVX512(lanes *float64, z *float64, y *float64, n int)
 
-// pairMaxShrinks64AVX512 takes maxima of sqrt y - sqrt z of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairMaxShrinks64AVX512(lanes *float64, z *float64, y *float64, n int)
 
-// rowMomentsAVX512 sums x - x0 and (x - x0)^2 over n rows of 16 columns, x0 the first of them.
-//
 //go:noescape
 func rowMomentsAVX512(sum *float64, square *float64, x *float64, rows *int32, n int)
 
-// channelSquares16AVX512 adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
-//
 //go:noescape
 func channelSquares16AVX512(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProducts16AVX512 adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
-//
 //go:noescape
 func channelProducts16AVX512(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMap16AVX512 computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
-//
 //go:noescape
 func channelMap16AVX512(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
-// channelSquares32AVX512 adds to sums over rows of d = x - shift and of d^2 in rows of 32 channels, at least one.
-//
 //go:noescape
 func channelSquares32AVX512(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelProducts32AVX512 adds to sums over rows of u and of u (x - shift) in rows of 32 channels, at least one.
-//
 //go:noescape
 func channelProducts32AVX512(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int)
 
-// channelMap32AVX512 computes dst = max(scale (x - shift) + offset, floor) in rows of 32 channels, at least one.
-//
 //go:noescape
 func channelMap32AVX512(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32)
 
-// channelGradientAVX512 computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.
-//
 //go:noescape
 func channelGradientAVX512(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int)
 
-// pairDensitiesAVX512 computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.
-//
 //go:noescape
 func pairDensitiesAVX512(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32)
 
-// pairSumExpAVX512 adds e^(x - shift) of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumExpAVX512(lanes *float32, x *float32, shift *float32, n int)
 
-// pairScaledExpAVX512 computes x = factor e^(x - shift) of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairScaledExpAVX512(x *float32, shift *float32, factor *float32, n int)
 
-// pairSumRowsAVX512 adds to n sums those of the n rows of 64 lanes of x.
-//
 //go:noescape
 func pairSumRowsAVX512(sums *float32, x *float32, n int)
 
-// pairMomentsAVX512 computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.
-//
 //go:noescape
 func pairMomentsAVX512(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int)
 
-// pairGaussianAVX512 computes x = e^(-a x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func pairGaussianAVX512(x *float32, n int, a float32)
 
-// pairSumAVX512 adds x of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumAVX512(lanes *float32, x *float32, n int)
 
-// pairSumProductsAVX512 adds x y of n rows of 64 lanes, lane by lane.
-//
 //go:noescape
 func pairSumProductsAVX512(lanes *float32, x *float32, y *float32, n int)
 
-// pairCentredAVX512 computes dst = x (a y - lane - source) for tiles of n sources.
-//
 //go:noescape
 func pairCentredAVX512(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32)
 
-// reluAVX512 computes dst = 0 where x < 0, else x for n elements, n a multiple of 16.
-//
 //go:noescape
 func reluAVX512(dst *float32, x *float32, n int)
 
-// leakyAVX512 computes dst = 0.2 x where x < 0, else x for n elements, n a multiple of 16.
-//
 //go:noescape
 func leakyAVX512(dst *float32, x *float32, n int)
 
-// eluAVX512 computes dst = x where x > 0, else e^x - 1 for n elements, n a multiple of 16.
-//
 //go:noescape
 func eluAVX512(dst *float32, x *float32, n int)
 
-// geluAVX512 computes dst = x Phi(x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func geluAVX512(dst *float32, x *float32, n int)
 
-// siluAVX512 computes dst = x/(1+e^-x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func siluAVX512(dst *float32, x *float32, n int)
 
-// eluGradAVX512 computes dst = dy where y > 0, else dy (y+1) for n elements, n a multiple of 16.
-//
 //go:noescape
 func eluGradAVX512(dst *float32, dy *float32, y *float32, n int)
 
-// geluGradAVX512 computes dst = dy (Phi(x) + x phi(x)) for n elements, n a multiple of 16.
-//
 //go:noescape
 func geluGradAVX512(dst *float32, dy *float32, x *float32, n int)
 
-// siluGradAVX512 computes dst = dy s (1 + x (1-s)), s = 1/(1+e^-x) for n elements, n a multiple of 16.
-//
 //go:noescape
 func siluGradAVX512(dst *float32, dy *float32, x *float32, n int)
 
-// multiplyAVX512 computes dst = x y for n elements, n a multiple of 16.
-//
 //go:noescape
 func multiplyAVX512(dst *float32, x *float32, y *float32, n int)
 
-// mixAVX512 computes dst = a x + b y for n elements, n a multiple of 16.
-//
 //go:noescape
 func mixAVX512(dst *float32, x *float32, y *float32, n int, a float32, b float32)
 
-// largestAVX512 computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
-//
 //go:noescape
 func largestAVX512(dst *float32, x *float32, n int)
 
-// claimAVX512 computes dst += left, left = 0 where x = y for n elements, n a multiple of 16.
-//
 //go:noescape
 func claimAVX512(dst *float32, left *float32, x *float32, y *float32, n int)

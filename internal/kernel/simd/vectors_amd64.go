@@ -2,6 +2,7 @@
 
 package simd
 
+// Tile8x32 computes a block of 8 rows and 32 columns; t points to a tile.
 func Tile8x32(t *byte) {
 	if active == AVX512 {
 		tile8x32AVX512(t)
@@ -10,6 +11,7 @@ func Tile8x32(t *byte) {
 	}
 }
 
+// Tile8x16 computes a block of 8 rows and 16 columns; t points to a tile.
 func Tile8x16(t *byte) {
 	if active == AVX512 {
 		tile8x16AVX512(t)
@@ -18,6 +20,7 @@ func Tile8x16(t *byte) {
 	}
 }
 
+// Exp computes dst = e^x for n elements, n a multiple of 16.
 func Exp(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		expAVX512(dst, x, n)
@@ -26,6 +29,7 @@ func Exp(dst *float32, x *float32, n int) {
 	}
 }
 
+// Log computes dst = ln x for n elements, n a multiple of 16.
 func Log(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		logAVX512(dst, x, n)
@@ -34,6 +38,7 @@ func Log(dst *float32, x *float32, n int) {
 	}
 }
 
+// Tanh computes dst = tanh x for n elements, n a multiple of 16.
 func Tanh(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		tanhAVX512(dst, x, n)
@@ -42,6 +47,7 @@ func Tanh(dst *float32, x *float32, n int) {
 	}
 }
 
+// Sigmoid computes dst = 1/(1+e^-x) for n elements, n a multiple of 16.
 func Sigmoid(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		sigmoidAVX512(dst, x, n)
@@ -50,6 +56,7 @@ func Sigmoid(dst *float32, x *float32, n int) {
 	}
 }
 
+// Softplus computes dst = ln(1+e^x) for n elements, n a multiple of 16.
 func Softplus(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		softplusAVX512(dst, x, n)
@@ -58,6 +65,7 @@ func Softplus(dst *float32, x *float32, n int) {
 	}
 }
 
+// ReluGrad computes dst = dy where y > 0, else 0 for n elements, n a multiple of 16.
 func ReluGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		reluGradAVX512(dst, dy, y, n)
@@ -66,6 +74,7 @@ func ReluGrad(dst *float32, dy *float32, y *float32, n int) {
 	}
 }
 
+// LeakyGrad computes dst = dy where y > 0, else 0.2 dy for n elements, n a multiple of 16.
 func LeakyGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		leakyGradAVX512(dst, dy, y, n)
@@ -74,6 +83,7 @@ func LeakyGrad(dst *float32, dy *float32, y *float32, n int) {
 	}
 }
 
+// SigmoidGrad computes dst = dy y (1-y) for n elements, n a multiple of 16.
 func SigmoidGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		sigmoidGradAVX512(dst, dy, y, n)
@@ -82,6 +92,7 @@ func SigmoidGrad(dst *float32, dy *float32, y *float32, n int) {
 	}
 }
 
+// TanhGrad computes dst = dy (1-y^2) for n elements, n a multiple of 16.
 func TanhGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		tanhGradAVX512(dst, dy, y, n)
@@ -90,6 +101,7 @@ func TanhGrad(dst *float32, dy *float32, y *float32, n int) {
 	}
 }
 
+// Add computes dst += x for n elements, n a multiple of 16.
 func Add(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		addAVX512(dst, x, n)
@@ -98,6 +110,7 @@ func Add(dst *float32, x *float32, n int) {
 	}
 }
 
+// Axpy computes dst += a x for n elements, n a multiple of 16.
 func Axpy(dst *float32, x *float32, n int, a float32) {
 	if active == AVX512 {
 		axpyAVX512(dst, x, n, a)
@@ -106,6 +119,7 @@ func Axpy(dst *float32, x *float32, n int, a float32) {
 	}
 }
 
+// Scale computes dst = a x for n elements, n a multiple of 16.
 func Scale(dst *float32, x *float32, n int, a float32) {
 	if active == AVX512 {
 		scaleAVX512(dst, x, n, a)
@@ -114,6 +128,7 @@ func Scale(dst *float32, x *float32, n int, a float32) {
 	}
 }
 
+// ColumnSum adds to dst[0:16] the sums of 16 columns over rows that are stride elements apart.
 func ColumnSum(dst *float32, src *float32, rows int, stride int) {
 	if active == AVX512 {
 		columnSumAVX512(dst, src, rows, stride)
@@ -122,6 +137,7 @@ func ColumnSum(dst *float32, src *float32, rows int, stride int) {
 	}
 }
 
+// Sum adds x to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 func Sum(acc *float32, x *float32, n int) {
 	if active == AVX512 {
 		sumAVX512(acc, x, n)
@@ -130,6 +146,7 @@ func Sum(acc *float32, x *float32, n int) {
 	}
 }
 
+// SumSquares adds x^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 func SumSquares(acc *float32, x *float32, n int) {
 	if active == AVX512 {
 		sumSquaresAVX512(acc, x, n)
@@ -138,6 +155,7 @@ func SumSquares(acc *float32, x *float32, n int) {
 	}
 }
 
+// Dot adds x y to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 func Dot(acc *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		dotAVX512(acc, x, y, n)
@@ -146,6 +164,7 @@ func Dot(acc *float32, x *float32, y *float32, n int) {
 	}
 }
 
+// SquaredError adds (x - y)^2 to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 func SquaredError(acc *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		squaredErrorAVX512(acc, x, y, n)
@@ -154,6 +173,7 @@ func SquaredError(acc *float32, x *float32, y *float32, n int) {
 	}
 }
 
+// SigmoidError adds (sigmoid(l) - x)^2 to the 16 partial sums acc and stores the sigmoid in s, element i to sum i mod 16; n is a multiple of 16.
 func SigmoidError(acc *float32, s *float32, l *float32, x *float32, n int) {
 	if active == AVX512 {
 		sigmoidErrorAVX512(acc, s, l, x, n)
@@ -162,6 +182,7 @@ func SigmoidError(acc *float32, s *float32, l *float32, x *float32, n int) {
 	}
 }
 
+// LogisticError adds softplus(l) - x l to the 16 partial sums acc, element i to sum i mod 16; n is a multiple of 16.
 func LogisticError(acc *float32, l *float32, x *float32, n int) {
 	if active == AVX512 {
 		logisticErrorAVX512(acc, l, x, n)
@@ -170,6 +191,7 @@ func LogisticError(acc *float32, l *float32, x *float32, n int) {
 	}
 }
 
+// SigmoidErrorGrad computes dst = a (s - x) s (1 - s) for n elements, n a multiple of 16.
 func SigmoidErrorGrad(dst *float32, s *float32, x *float32, n int, a float32) {
 	if active == AVX512 {
 		sigmoidErrorGradAVX512(dst, s, x, n, a)
@@ -178,6 +200,7 @@ func SigmoidErrorGrad(dst *float32, s *float32, x *float32, n int, a float32) {
 	}
 }
 
+// LogisticErrorGrad computes dst = a (sigmoid(l) - x) for n elements, n a multiple of 16.
 func LogisticErrorGrad(dst *float32, l *float32, x *float32, n int, a float32) {
 	if active == AVX512 {
 		logisticErrorGradAVX512(dst, l, x, n, a)
@@ -186,6 +209,7 @@ func LogisticErrorGrad(dst *float32, l *float32, x *float32, n int, a float32) {
 	}
 }
 
+// Adam updates n parameters, n a multiple of 16; c holds the constants, see Adam.
 func Adam(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float32) {
 	if active == AVX512 {
 		adamAVX512(p, m, v, grad, n, c)
@@ -194,6 +218,7 @@ func Adam(p *float32, m *float32, v *float32, grad *float32, n int, c *[8]float3
 	}
 }
 
+// Transpose8x8 computes dst[j*dstStride+i] = src[i*srcStride+j] for i, j < 8.
 func Transpose8x8(dst *float32, src *float32, dstStride int, srcStride int) {
 	if active == AVX512 {
 		transpose8x8AVX512(dst, src, dstStride, srcStride)
@@ -202,6 +227,7 @@ func Transpose8x8(dst *float32, src *float32, dstStride int, srcStride int) {
 	}
 }
 
+// Expand9 transforms 3x3 inputs d: B'dB with rows (d0-d1, d1, d1-d2), for n channels of count tiles.
 func Expand9(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		expand9AVX512(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
@@ -210,6 +236,7 @@ func Expand9(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCo
 	}
 }
 
+// Expand4 transforms 2x2 filters g: GgG' with rows (g0, g0+g1, g1), for n channels of count tiles.
 func Expand4(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		expand4AVX512(dst, src, n, dstStride, srcRow, srcCol, count, dstStep, srcStep)
@@ -218,6 +245,7 @@ func Expand4(dst *float32, src *float32, n int, dstStride int, srcRow int, srcCo
 	}
 }
 
+// Contract9 transforms 3x3 products m to 2x2 outputs: A'mA with rows (m0+m1, m1-m2), adds the bias and takes the maximum with floor, for n channels of count tiles.
 func Contract9(dst *float32, src *float32, bias *float32, n int, srcStride int, dstRow int, dstCol int, count int, dstStep int, srcStep int, floor float32) {
 	if active == AVX512 {
 		contract9AVX512(dst, src, bias, n, srcStride, dstRow, dstCol, count, dstStep, srcStep, floor)
@@ -226,6 +254,7 @@ func Contract9(dst *float32, src *float32, bias *float32, n int, srcStride int, 
 	}
 }
 
+// Products32 computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.
 func Products32(a *float32, b *float32, c *float32, parts int, blocks int, steps int, aPart int, aRow int, aStep int, bPart int, bStep int, cPart int, cRow int, add int, ahead *float32, last *float32) {
 	if active == AVX512 {
 		products32AVX512(a, b, c, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add, ahead, last)
@@ -234,6 +263,7 @@ func Products32(a *float32, b *float32, c *float32, parts int, blocks int, steps
 	}
 }
 
+// Inputs36 transforms 6x6 inputs to 36, for n channels of count tiles.
 func Inputs36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		inputs36AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -242,6 +272,7 @@ func Inputs36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow 
 	}
 }
 
+// Filters36 transforms 3x3 taps to 36, for n channels of count tiles.
 func Filters36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		filters36AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -250,6 +281,7 @@ func Filters36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow
 	}
 }
 
+// Pixels36 transforms 4x4 pixels to 36, for n channels of count tiles.
 func Pixels36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		pixels36AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -258,6 +290,7 @@ func Pixels36(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow 
 	}
 }
 
+// Outputs16 transforms 36 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
 func Outputs16(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
 	if active == AVX512 {
 		outputs16AVX512(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
@@ -266,6 +299,7 @@ func Outputs16(dst *float32, src *float32, bias *float32, n int, dstRow int, dst
 	}
 }
 
+// Taps9 transforms 36 products to 3x3 taps, for n channels of count tiles.
 func Taps9(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		taps9AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -274,6 +308,7 @@ func Taps9(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int
 	}
 }
 
+// Inputs25 transforms 5x5 inputs to 25, for n channels of count tiles.
 func Inputs25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		inputs25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -282,6 +317,7 @@ func Inputs25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow 
 	}
 }
 
+// Filters25 transforms 2x2 taps to 25, for n channels of count tiles.
 func Filters25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		filters25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -290,6 +326,7 @@ func Filters25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow
 	}
 }
 
+// Pixels25 transforms 4x4 pixels to 25, for n channels of count tiles.
 func Pixels25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		pixels25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -298,6 +335,7 @@ func Pixels25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow 
 	}
 }
 
+// Outputs25 transforms 25 products to 4x4 outputs, adds the bias and takes the maximum with floor, for n channels of count tiles.
 func Outputs25(dst *float32, src *float32, bias *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int, floor float32) {
 	if active == AVX512 {
 		outputs25AVX512(dst, src, bias, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, floor)
@@ -306,6 +344,7 @@ func Outputs25(dst *float32, src *float32, bias *float32, n int, dstRow int, dst
 	}
 }
 
+// Taps25 transforms 25 products to 2x2 taps, for n channels of count tiles.
 func Taps25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow int, srcCol int, count int, dstStep int, srcStep int) {
 	if active == AVX512 {
 		taps25AVX512(dst, src, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep)
@@ -314,6 +353,7 @@ func Taps25(dst *float32, src *float32, n int, dstRow int, dstCol int, srcRow in
 	}
 }
 
+// PairSquares computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
 func PairSquares(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int) {
 	if active == AVX512 {
 		pairSquaresAVX512(dst, x, s, columns, stride, groups, lanes)
@@ -322,6 +362,7 @@ func PairSquares(dst *float32, x *float32, s *float32, columns int, stride int, 
 	}
 }
 
+// PairWeighted adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.
 func PairWeighted(dst *float32, x *float32, s *float32, w *float32, columns int, stride int, n int, lanes int) {
 	if active == AVX512 {
 		pairWeightedAVX512(dst, x, s, w, columns, stride, n, lanes)
@@ -330,6 +371,7 @@ func PairWeighted(dst *float32, x *float32, s *float32, w *float32, columns int,
 	}
 }
 
+// PairPremetricSum adds to a tile of n sources s and 64 points x min(c0 u, c1 - c2 u), u = |x - s|.
 func PairPremetricSum(dst *float32, x *float32, s *float32, n int, c *[3]float32) {
 	if active == AVX512 {
 		pairPremetricSumAVX512(dst, x, s, n, c)
@@ -338,6 +380,7 @@ func PairPremetricSum(dst *float32, x *float32, s *float32, n int, c *[3]float32
 	}
 }
 
+// PairPremetricSquare adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
 func PairPremetricSquare(dst *float32, x *float32, s *float32, n int, c *[3]float32) {
 	if active == AVX512 {
 		pairPremetricSquareAVX512(dst, x, s, n, c)
@@ -346,6 +389,7 @@ func PairPremetricSquare(dst *float32, x *float32, s *float32, n int, c *[3]floa
 	}
 }
 
+// PairRoots computes x = sqrt x for n elements, n a multiple of 16.
 func PairRoots(x *float32, n int) {
 	if active == AVX512 {
 		pairRootsAVX512(x, n)
@@ -354,6 +398,7 @@ func PairRoots(x *float32, n int) {
 	}
 }
 
+// PairInverseRoots computes x = 1/sqrt x where x > 0, else 0 for n elements, n a multiple of 16.
 func PairInverseRoots(x *float32, n int) {
 	if active == AVX512 {
 		pairInverseRootsAVX512(x, n)
@@ -362,6 +407,7 @@ func PairInverseRoots(x *float32, n int) {
 	}
 }
 
+// PairSumRoots adds square roots of n rows of 64 lanes, lane by lane.
 func PairSumRoots(lanes *float32, x *float32, n int) {
 	if active == AVX512 {
 		pairSumRootsAVX512(lanes, x, n)
@@ -370,6 +416,7 @@ func PairSumRoots(lanes *float32, x *float32, n int) {
 	}
 }
 
+// PairMax takes maxima of n rows of 64 lanes, lane by lane.
 func PairMax(lanes *float32, x *float32, n int) {
 	if active == AVX512 {
 		pairMaxAVX512(lanes, x, n)
@@ -378,6 +425,7 @@ func PairMax(lanes *float32, x *float32, n int) {
 	}
 }
 
+// PairHinges computes z = max(y - sqrt z, 0) for n elements, n a multiple of 16.
 func PairHinges(z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairHingesAVX512(z, y, n)
@@ -386,6 +434,7 @@ func PairHinges(z *float32, y *float32, n int) {
 	}
 }
 
+// PairSumHinges adds max(y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
 func PairSumHinges(lanes *float32, z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairSumHingesAVX512(lanes, z, y, n)
@@ -394,6 +443,7 @@ func PairSumHinges(lanes *float32, z *float32, y *float32, n int) {
 	}
 }
 
+// PairSumSquaredHinges adds max(y - sqrt z, 0)^2 of n rows of 64 lanes, lane by lane.
 func PairSumSquaredHinges(lanes *float32, z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairSumSquaredHingesAVX512(lanes, z, y, n)
@@ -402,6 +452,7 @@ func PairSumSquaredHinges(lanes *float32, z *float32, y *float32, n int) {
 	}
 }
 
+// PairHingeSlopes computes z = 1/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
 func PairHingeSlopes(z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairHingeSlopesAVX512(z, y, n)
@@ -410,6 +461,7 @@ func PairHingeSlopes(z *float32, y *float32, n int) {
 	}
 }
 
+// PairSquaredHingeSlopes computes z = 2h/sqrt z where z and h = y - sqrt z are positive, else 0, for n elements, n a multiple of 16.
 func PairSquaredHingeSlopes(z *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairSquaredHingeSlopesAVX512(z, y, n)
@@ -418,6 +470,7 @@ func PairSquaredHingeSlopes(z *float32, y *float32, n int) {
 	}
 }
 
+// PairSquares64 computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.
 func PairSquares64(dst *float64, x *float64, s *float64, columns int, stride int, groups int, lanes int) {
 	if active == AVX512 {
 		pairSquares64AVX512(dst, x, s, columns, stride, groups, lanes)
@@ -426,6 +479,7 @@ func PairSquares64(dst *float64, x *float64, s *float64, columns int, stride int
 	}
 }
 
+// PairPremetricSquare64 adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.
 func PairPremetricSquare64(dst *float64, x *float64, s *float64, n int, c *[3]float64) {
 	if active == AVX512 {
 		pairPremetricSquare64AVX512(dst, x, s, n, c)
@@ -434,6 +488,7 @@ func PairPremetricSquare64(dst *float64, x *float64, s *float64, n int, c *[3]fl
 	}
 }
 
+// PairSumRoots64 adds square roots of n rows of 64 lanes, lane by lane.
 func PairSumRoots64(lanes *float64, x *float64, n int) {
 	if active == AVX512 {
 		pairSumRoots64AVX512(lanes, x, n)
@@ -442,6 +497,7 @@ func PairSumRoots64(lanes *float64, x *float64, n int) {
 	}
 }
 
+// PairMax64 takes maxima of n rows of 64 lanes, lane by lane.
 func PairMax64(lanes *float64, x *float64, n int) {
 	if active == AVX512 {
 		pairMax64AVX512(lanes, x, n)
@@ -450,6 +506,7 @@ func PairMax64(lanes *float64, x *float64, n int) {
 	}
 }
 
+// PairSumShrinks64 adds max(sqrt y - sqrt z, 0) of n rows of 64 lanes, lane by lane.
 func PairSumShrinks64(lanes *float64, z *float64, y *float64, n int) {
 	if active == AVX512 {
 		pairSumShrinks64AVX512(lanes, z, y, n)
@@ -458,6 +515,7 @@ func PairSumShrinks64(lanes *float64, z *float64, y *float64, n int) {
 	}
 }
 
+// PairMaxShrinks64 takes maxima of sqrt y - sqrt z of n rows of 64 lanes, lane by lane.
 func PairMaxShrinks64(lanes *float64, z *float64, y *float64, n int) {
 	if active == AVX512 {
 		pairMaxShrinks64AVX512(lanes, z, y, n)
@@ -466,6 +524,7 @@ func PairMaxShrinks64(lanes *float64, z *float64, y *float64, n int) {
 	}
 }
 
+// RowMoments sums x - x0 and (x - x0)^2 over n rows of 16 columns, x0 the first of them.
 func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int) {
 	if active == AVX512 {
 		rowMomentsAVX512(sum, square, x, rows, n)
@@ -474,6 +533,7 @@ func RowMoments(sum *float64, square *float64, x *float64, rows *int32, n int) {
 	}
 }
 
+// ChannelSquares16 adds to sums over rows of d = x - shift and of d^2 in rows of 16 channels, at least one.
 func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelSquares16AVX512(sum, square, x, shift, rows, stride)
@@ -482,6 +542,7 @@ func ChannelSquares16(sum *float32, square *float32, x *float32, shift *float32,
 	}
 }
 
+// ChannelProducts16 adds to sums over rows of u and of u (x - shift) in rows of 16 channels, at least one.
 func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelProducts16AVX512(sum, product, u, x, shift, rows, stride)
@@ -490,6 +551,7 @@ func ChannelProducts16(sum *float32, product *float32, u *float32, x *float32, s
 	}
 }
 
+// ChannelMap16 computes dst = max(scale (x - shift) + offset, floor) in rows of 16 channels, at least one.
 func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
 	if active == AVX512 {
 		channelMap16AVX512(dst, x, shift, scale, offset, rows, stride, floor)
@@ -498,6 +560,7 @@ func ChannelMap16(dst *float32, x *float32, shift *float32, scale *float32, offs
 	}
 }
 
+// ChannelSquares32 adds to sums over rows of d = x - shift and of d^2 in rows of 32 channels, at least one.
 func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelSquares32AVX512(sum, square, x, shift, rows, stride)
@@ -506,6 +569,7 @@ func ChannelSquares32(sum *float32, square *float32, x *float32, shift *float32,
 	}
 }
 
+// ChannelProducts32 adds to sums over rows of u and of u (x - shift) in rows of 32 channels, at least one.
 func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, shift *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelProducts32AVX512(sum, product, u, x, shift, rows, stride)
@@ -514,6 +578,7 @@ func ChannelProducts32(sum *float32, product *float32, u *float32, x *float32, s
 	}
 }
 
+// ChannelMap32 computes dst = max(scale (x - shift) + offset, floor) in rows of 32 channels, at least one.
 func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offset *float32, rows int, stride int, floor float32) {
 	if active == AVX512 {
 		channelMap32AVX512(dst, x, shift, scale, offset, rows, stride, floor)
@@ -522,6 +587,7 @@ func ChannelMap32(dst *float32, x *float32, shift *float32, scale *float32, offs
 	}
 }
 
+// ChannelGradient computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.
 func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *float32, b *float32, offset *float32, rows int, stride int) {
 	if active == AVX512 {
 		channelGradientAVX512(dst, u, x, shift, a, b, offset, rows, stride)
@@ -530,6 +596,7 @@ func ChannelGradient(dst *float32, u *float32, x *float32, shift *float32, a *fl
 	}
 }
 
+// PairDensities computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.
 func PairDensities(dst *float32, x *float32, s *float32, columns int, stride int, groups int, lanes int, h *float32, constant *float32) {
 	if active == AVX512 {
 		pairDensitiesAVX512(dst, x, s, columns, stride, groups, lanes, h, constant)
@@ -538,6 +605,7 @@ func PairDensities(dst *float32, x *float32, s *float32, columns int, stride int
 	}
 }
 
+// PairSumExp adds e^(x - shift) of n rows of 64 lanes, lane by lane.
 func PairSumExp(lanes *float32, x *float32, shift *float32, n int) {
 	if active == AVX512 {
 		pairSumExpAVX512(lanes, x, shift, n)
@@ -546,6 +614,7 @@ func PairSumExp(lanes *float32, x *float32, shift *float32, n int) {
 	}
 }
 
+// PairScaledExp computes x = factor e^(x - shift) of n rows of 64 lanes, lane by lane.
 func PairScaledExp(x *float32, shift *float32, factor *float32, n int) {
 	if active == AVX512 {
 		pairScaledExpAVX512(x, shift, factor, n)
@@ -554,6 +623,7 @@ func PairScaledExp(x *float32, shift *float32, factor *float32, n int) {
 	}
 }
 
+// PairSumRows adds to n sums those of the n rows of 64 lanes of x.
 func PairSumRows(sums *float32, x *float32, n int) {
 	if active == AVX512 {
 		pairSumRowsAVX512(sums, x, n)
@@ -562,6 +632,7 @@ func PairSumRows(sums *float32, x *float32, n int) {
 	}
 }
 
+// PairMoments computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.
 func PairMoments(dx *float32, x *float32, mean *float32, precision *float32, first *float32, second *float32, w *float32, n int) {
 	if active == AVX512 {
 		pairMomentsAVX512(dx, x, mean, precision, first, second, w, n)
@@ -570,6 +641,7 @@ func PairMoments(dx *float32, x *float32, mean *float32, precision *float32, fir
 	}
 }
 
+// PairGaussian computes x = e^(-a x) for n elements, n a multiple of 16.
 func PairGaussian(x *float32, n int, a float32) {
 	if active == AVX512 {
 		pairGaussianAVX512(x, n, a)
@@ -578,6 +650,7 @@ func PairGaussian(x *float32, n int, a float32) {
 	}
 }
 
+// PairSum adds x of n rows of 64 lanes, lane by lane.
 func PairSum(lanes *float32, x *float32, n int) {
 	if active == AVX512 {
 		pairSumAVX512(lanes, x, n)
@@ -586,6 +659,7 @@ func PairSum(lanes *float32, x *float32, n int) {
 	}
 }
 
+// PairSumProducts adds x y of n rows of 64 lanes, lane by lane.
 func PairSumProducts(lanes *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		pairSumProductsAVX512(lanes, x, y, n)
@@ -594,6 +668,7 @@ func PairSumProducts(lanes *float32, x *float32, y *float32, n int) {
 	}
 }
 
+// PairCentred computes dst = x (a y - lane - source) for tiles of n sources.
 func PairCentred(dst *float32, x *float32, y *float32, lanes *float32, sources *float32, n int, a float32) {
 	if active == AVX512 {
 		pairCentredAVX512(dst, x, y, lanes, sources, n, a)
@@ -602,6 +677,7 @@ func PairCentred(dst *float32, x *float32, y *float32, lanes *float32, sources *
 	}
 }
 
+// Relu computes dst = 0 where x < 0, else x for n elements, n a multiple of 16.
 func Relu(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		reluAVX512(dst, x, n)
@@ -610,6 +686,7 @@ func Relu(dst *float32, x *float32, n int) {
 	}
 }
 
+// Leaky computes dst = 0.2 x where x < 0, else x for n elements, n a multiple of 16.
 func Leaky(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		leakyAVX512(dst, x, n)
@@ -618,6 +695,7 @@ func Leaky(dst *float32, x *float32, n int) {
 	}
 }
 
+// Elu computes dst = x where x > 0, else e^x - 1 for n elements, n a multiple of 16.
 func Elu(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		eluAVX512(dst, x, n)
@@ -626,6 +704,7 @@ func Elu(dst *float32, x *float32, n int) {
 	}
 }
 
+// Gelu computes dst = x Phi(x) for n elements, n a multiple of 16.
 func Gelu(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		geluAVX512(dst, x, n)
@@ -634,6 +713,7 @@ func Gelu(dst *float32, x *float32, n int) {
 	}
 }
 
+// Silu computes dst = x/(1+e^-x) for n elements, n a multiple of 16.
 func Silu(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		siluAVX512(dst, x, n)
@@ -642,6 +722,7 @@ func Silu(dst *float32, x *float32, n int) {
 	}
 }
 
+// EluGrad computes dst = dy where y > 0, else dy (y+1) for n elements, n a multiple of 16.
 func EluGrad(dst *float32, dy *float32, y *float32, n int) {
 	if active == AVX512 {
 		eluGradAVX512(dst, dy, y, n)
@@ -650,6 +731,7 @@ func EluGrad(dst *float32, dy *float32, y *float32, n int) {
 	}
 }
 
+// GeluGrad computes dst = dy (Phi(x) + x phi(x)) for n elements, n a multiple of 16.
 func GeluGrad(dst *float32, dy *float32, x *float32, n int) {
 	if active == AVX512 {
 		geluGradAVX512(dst, dy, x, n)
@@ -658,6 +740,7 @@ func GeluGrad(dst *float32, dy *float32, x *float32, n int) {
 	}
 }
 
+// SiluGrad computes dst = dy s (1 + x (1-s)), s = 1/(1+e^-x) for n elements, n a multiple of 16.
 func SiluGrad(dst *float32, dy *float32, x *float32, n int) {
 	if active == AVX512 {
 		siluGradAVX512(dst, dy, x, n)
@@ -666,6 +749,7 @@ func SiluGrad(dst *float32, dy *float32, x *float32, n int) {
 	}
 }
 
+// Multiply computes dst = x y for n elements, n a multiple of 16.
 func Multiply(dst *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		multiplyAVX512(dst, x, y, n)
@@ -674,6 +758,7 @@ func Multiply(dst *float32, x *float32, y *float32, n int) {
 	}
 }
 
+// Mix computes dst = a x + b y for n elements, n a multiple of 16.
 func Mix(dst *float32, x *float32, y *float32, n int, a float32, b float32) {
 	if active == AVX512 {
 		mixAVX512(dst, x, y, n, a, b)
@@ -682,6 +767,7 @@ func Mix(dst *float32, x *float32, y *float32, n int, a float32, b float32) {
 	}
 }
 
+// Largest computes dst = max(dst, x), NaN if one of them is for n elements, n a multiple of 16.
 func Largest(dst *float32, x *float32, n int) {
 	if active == AVX512 {
 		largestAVX512(dst, x, n)
@@ -690,6 +776,7 @@ func Largest(dst *float32, x *float32, n int) {
 	}
 }
 
+// Claim computes dst += left, left = 0 where x = y for n elements, n a multiple of 16.
 func Claim(dst *float32, left *float32, x *float32, y *float32, n int) {
 	if active == AVX512 {
 		claimAVX512(dst, left, x, y, n)

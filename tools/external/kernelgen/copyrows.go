@@ -7,8 +7,8 @@ import (
 
 // copyRows writes the copy of a panel to consecutive rows.
 func copyRows(v isa) {
-	begin("copyRows"+v.suffix, "func(dst, src *float32, step, n int)",
-		"copies n runs of two vectors, step elements apart, to runs that follow each other.")
+	start("copyRows"+v.suffix, "func(dst, src *float32, step, n int)")
+	Doc("copyRows" + v.suffix + " copies n runs of two vectors, step elements apart, to runs that follow each other.")
 	dst, src := argument("dst"), argument("src")
 	step, n := argument("step"), argument("n")
 	SHLQ(Imm(2), step)

@@ -25,9 +25,9 @@ func dispatch(folder string) error {
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
+	comments := map[string]string{}
 	for _, f := range exported {
-		known[f.Name.Name] = true
+		comments[f.Name.Name] = f.Doc.Text()
 	}
 	amd64 := bytes.NewBufferString(generated + "package simd\n\n")
 	portable := bytes.NewBufferString(generated + "//go:build !amd64 && !arm64\n\npackage simd\n\n" +
@@ -35,7 +35,8 @@ func dispatch(folder string) error {
 	for _, f := range stubs {
 		base := strings.TrimSuffix(f.Name.Name, avx512.suffix)
 		name := strings.ToUpper(base[:1]) + base[1:]
-		if !known[name] {
+		comment, ok := comments[name]
+		if !ok {
 			continue
 		}
 		var parameters, arguments []string
@@ -49,7 +50,7 @@ func dispatch(folder string) error {
 		}
 		head := fmt.Sprintf("func %s(%s) {", name, strings.Join(parameters, ", "))
 		call := "(" + strings.Join(arguments, ", ") + ")"
-		fmt.Fprintf(amd64, "%s\nif active == AVX512 {\n%s%s\n} else {\n%s%s\n}\n}\n\n", head, f.Name.Name, call, base+avx2.suffix, call)
+		fmt.Fprintf(amd64, "// %s%s\nif active == AVX512 {\n%s%s\n} else {\n%s%s\n}\n}\n\n", comment, head, f.Name.Name, call, base+avx2.suffix, call)
 		fmt.Fprintf(portable, "%s}\n", head)
 	}
 	for name, b := range map[string]*bytes.Buffer{"vectors_amd64.go": amd64, "vectors_portable.go": portable} {
@@ -66,7 +67,7 @@ func dispatch(folder string) error {
 
 // declared returns the functions of a file.
 func declared(folder, file string) (functions []*ast.FuncDecl, err error) {
-	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, file), nil, parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, file), nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}

@@ -60,8 +60,8 @@ func panel(v isa, n int, masked bool, heights []int) {
 	if masked {
 		name, masks = fmt.Sprintf("panel%dMasked%s", n*v.lanes, v.suffix), panelMasks{K1, K2}
 	}
-	begin(name, "func(t *byte)",
-		fmt.Sprintf("multiplies rows by a panel of %d columns, %d rows at a time; t points to a panel.", n*v.lanes, heights[0]))
+	start(name, "func(t *byte)")
+	Doc(fmt.Sprintf("%s multiplies rows by a panel of %d columns, %d rows at a time; t points to a panel.", name, n*v.lanes, heights[0]))
 	Load(Param("t"), RDI)
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
 	if masked {

@@ -8,8 +8,8 @@ import (
 
 // transpose16 writes the transposition of 16 rows of any length.
 func transpose16(v isa) {
-	begin("transpose16"+v.suffix, "func(dst, src *float32, dstStride, srcStride, n int)",
-		"computes dst[j*dstStride+i] = src[i*srcStride+j] for i < 16, j < n.")
+	start("transpose16"+v.suffix, "func(dst, src *float32, dstStride, srcStride, n int)")
+	Doc("transpose16" + v.suffix + " computes dst[j*dstStride+i] = src[i*srcStride+j] for i < 16, j < n.")
 	Load(Param("dst"), RDI)
 	Load(Param("src"), RSI)
 	Load(Param("dstStride"), RDX)

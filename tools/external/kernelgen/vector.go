@@ -68,11 +68,18 @@ func vectors(v isa) {
 	transpose(v)
 }
 
-// begin starts a function. Its comment is its name and doc.
+// begin starts a function. Its comment is its name and doc. For AVX, the comment is above the exported function that
+// calls it.
 func begin(name, signature, doc string, more ...string) {
+	start(name, signature)
+	if !strings.Contains(name, "AVX") {
+		Doc(append([]string{name + " " + doc}, more...)...)
+	}
+}
+
+func start(name, signature string) {
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
-	Doc(append([]string{name + " " + doc}, more...)...)
 }
 
 // end returns from a function.
