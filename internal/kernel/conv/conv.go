@@ -348,17 +348,9 @@ func (p *Conv) backwardGather(s *convWorker, job job) {
 		if job.dx {
 			c.spread.run(s, nil, c.dx[firstImage*n:(firstImage+count)*n], count, 0)
 		}
-		if job.sums == nil {
-			continue
+		if job.sums != nil {
+			c.addWeights(s, job, smallImages{s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize}, count, reset)
 		}
-		small := smallImages{s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize}
-		if c.smallC != c.smallPitch {
-			for j := range count {
-				c.widen(s, j, small.x[j*c.smallSize:], c.smallLine)
-			}
-			small = c.wideImages(s)
-		}
-		c.gradient.run(s, job.sums, job.share, small, count, reset)
 	}
 }
 
@@ -380,23 +372,21 @@ func (p *Conv) backwardSpread(s *convWorker, job job) {
 		if job.dx {
 			c.gather.run(s, nil, c.dx[firstImage*m:(firstImage+count)*m], count, 0)
 		}
-		if job.sums == nil {
-			continue
+		if job.sums != nil {
+			c.addWeights(s, job, smallImages{c.x[firstImage*m:], c.smallC, c.smallW * c.smallC, m}, count, reset)
 		}
-		small := smallImages{c.x[firstImage*m:], c.smallC, c.smallW * c.smallC, m}
-		if c.smallC != c.smallPitch {
-			for j := range count {
-				c.widen(s, j, small.x[j*m:], c.smallW*c.smallC)
-			}
-			small = c.wideImages(s)
-		}
-		c.gradient.run(s, job.sums, job.share, small, count, reset)
 	}
 }
 
-// wideImages returns the small images that widen copied.
-func (c *convolver) wideImages(s *convWorker) smallImages {
-	return smallImages{s.wide, c.smallPitch, c.smallW * c.smallPitch, c.smallPixels() * c.smallPitch}
+// addWeights adds a chunk to the gradient of the weights. reset begins a new sum.
+func (c *convolver) addWeights(s *convWorker, job job, small smallImages, count int, reset bool) {
+	if c.smallC != c.smallPitch {
+		for j := range count {
+			c.widen(s, j, small.x[j*small.size:], small.line)
+		}
+		small = smallImages{s.wide, c.smallPitch, c.smallW * c.smallPitch, c.smallPixels() * c.smallPitch}
+	}
+	c.gradient.run(s, job.sums, job.share, small, count, reset)
 }
 
 // totalElements is the number of weights per item of totalGroups.
