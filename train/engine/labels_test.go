@@ -87,7 +87,7 @@ func TestLabelsOfTwoViews(t *testing.T) {
 		must.EqualSlices(t, c.got, c.want, name)
 	}
 	in := &inputs{}
-	offer := in.offerTransformations(g, 4, known.Factors, 1)
+	offer := in.offerMoves(g, 4, known.Factors, 1)
 	x := must.Get(offer.Angles(1))(t)
 	rotation := must.Get(offer.Rotation(0))(t)
 	if again, err := offer.Angles(1); err != nil || again != x {

@@ -186,7 +186,7 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 func (l *plan) offerLabelled(p *program, batch *losses.Batch) error {
 	g, rows := p.requests.Graph, p.built.Outputs.Rows
 	if l.split.Moves() {
-		batch.Transformations = p.offerTransformations(g, rows, l.factors, l.split.Rotations)
+		batch.Transformations = p.offerMoves(g, rows, l.factors, l.split.Rotations)
 	} else if len(p.built.Transformations) > 0 {
 		return errNoTransformations
 	}

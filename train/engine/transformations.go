@@ -10,9 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// offerTransformations lists the inputs that losses may ask for: transformations of images within labelled groups, for
+// offerMoves lists the inputs that losses may ask for: transformations of images within labelled groups, for
 // rows of codes.
-func (in *inputs) offerTransformations(g *nn.Graph, rows int, factors []factor.Factor, rotations int) *losses.Transformations {
+func (in *inputs) offerMoves(g *nn.Graph, rows int, factors []factor.Factor, rotations int) *losses.Transformations {
 	nodes := map[int]*gorgonia.Node{} // by the first of the transformation's columns in a batch's moves
 	input := func(column, width int) (*gorgonia.Node, error) {
 		if n := nodes[column]; n != nil {
