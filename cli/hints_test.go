@@ -217,7 +217,7 @@ func TestNewcomers(t *testing.T) {
 		{"serve  --prot  80", "the port is part of --listen localhost:80"},
 		{"table  enriching-table", "want one of enriching-table10, "},
 		{"train  quickstart  training.epochs=3", `did you mean "train"?`},
-		{"train  quickstart  train.setps=3", "training is counted in epochs"},
+		{"train  quickstart  train.step=3", "training is counted in epochs"},
 		{"serve  --port  80", "the port is part of --listen localhost:80"},
 		{"data  show  square  dataset.square.sizee=3", `did you mean "size"?`},
 		{"list  metric-names", `there is no list of "metric-names"`},

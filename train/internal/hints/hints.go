@@ -17,7 +17,7 @@ var hints = map[string]string{
 	"pretrained": start, "weights": start, "load": start, "finetune": start, "checkpoint_path": start, "ckpt_path": start, "frozen": "did you mean \"freeze\"?",
 	"seeds": isSweep, "product": isSweep, "zip": isSweep, "grid": isSweep,
 	"base": isBase, "set": isBase, "defaults": isBase, "include": isBase, "extends": isBase, "inherit": isBase, "_base_": isBase, "parent": isBase,
-	"steps": bySteps, "step": bySteps, "setps": bySteps, "max_steps": bySteps, "training_steps": bySteps, "num_steps": bySteps, "iterations": bySteps,
+	"steps": bySteps, "step": bySteps, "max_steps": bySteps, "training_steps": bySteps, "num_steps": bySteps, "iterations": bySteps,
 	"early_stopping": stops, "early_stop": stops, "patience": stops,
 	"labels":     "labels are a supervision: supervision={labels: {fraction: 0.1}}",
 	"pairs":      "pairs are a supervision: supervision={pairs: {count: 768}}",
