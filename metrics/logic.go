@@ -210,6 +210,9 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if q.NeedsValues() && l.Units == unitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
 		r.Notes = append(r.Notes, "continuous factors are mapped to [0, 1] by their range (units: range)")
 	}
+	for _, text := range q.Unmatched(batch) {
+		r.Notes = append(r.Notes, "no row has the value in "+text)
+	}
 	batch.Interrupt, batch.Stream = ctx.Err, in.Stream // networks that the sentence fits are initialised at random
 	if r.Value, err = q.ValueOf(batch); err != nil {
 		return Result{}, unprefixed{err}

@@ -204,7 +204,22 @@ func TestLogicLevelNames(t *testing.T) {
 	in.Exact = [][]float64{nil, make([]float64, in.Codes.Rows)}
 	m := sentence(t, `forall i: y.f1(i) = 7 -> z(i) =[squared] 0`)
 	m.Units = "as-given"
-	compute(t, m, in)
+	few := *in // the rows of one ellipse
+	few.Codes.Rows, few.Codes.Data, few.Levels, few.Exact = 4, in.Codes.Data[:4], in.Levels[:8], nil
+	for _, c := range []struct {
+		m    *Logic
+		in   *Input
+		want string
+	}{
+		{m, in, "no row has the value in y.f1(i) = 7"}, // all exact values are 0
+		{sentence(t, `forall i: y.f0(i) = 0.3 and y.f0(i) != 0.5 -> z(i) =[squared] 0`), in, "no row has the value in y.f0(i) = 0.3"},
+		{sentence(t, `forall i: y.f0(i) = "heart" -> z(i) =[squared] 0`), &few, `no row has the value in y.f0(i) = "heart"`},
+		{sentence(t, `forall i: y.f0(i) = "ellipse" -> z(i) =[squared] 0`), &few, ""},
+	} {
+		notes := compute(t, c.m, c.in).Notes
+		notes = slices.DeleteFunc(notes, func(n string) bool { return !strings.HasPrefix(n, "no row") })
+		must.Equal(t, strings.Join(notes, "; "), c.want, c.m.Sentence)
+	}
 }
 
 // Turns relate rows that agree in the other factors. Codes that turn have the value 0; other codes have the value over

@@ -284,6 +284,7 @@ func (c *compiler) crispEquality(e *syntax.Equality) program.Test {
 		return &program.SameNumbers{A: c.labelEntries(a), B: c.labelEntries(b)}
 	case len(a.factors) == 1 && b.levels != nil:
 		level := c.levelEntry(a.factors[0], b, e)
+		c.compare(e, a.factors[0], level, true)
 		return &program.SameNumbers{A: c.labelEntries(a), B: []program.Entry{level}}
 	case len(a.values) > 0 && len(b.values) > 0:
 		return c.sameNumbers(e, a, b)
@@ -310,6 +311,7 @@ func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 		inside := constant.Constant >= 0 && constant.Constant <= 1
 		value := slices.Contains(known, example) && c.unmapped(name, constant.Constant)
 		if len(known) == 0 || constant.Column >= 0 || inside && !value {
+			c.compare(e, f, constant, false)
 			continue
 		}
 		if !slices.Contains(known, example) {
@@ -319,6 +321,14 @@ func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 		panic(c.error(e, fault, name, constant.Constant, example))
 	}
 	return &program.SameNumbers{A: a.values, B: b.values, Single: true}
+}
+
+// compare records the comparison of a factor with a constant, for [Quantity.Unmatched].
+func (c *compiler) compare(e *syntax.Equality, factor int, constant program.Entry, level bool) {
+	if constant.Column < 0 {
+		compared := program.Compared{Factor: factor, Number: constant.Constant, Level: level, Text: syntax.TextOf(e)}
+		c.program.Compared = append(c.program.Compared, compared)
+	}
 }
 
 // unmapped reports whether a number is the value of a level, such as 0.5, but no level is mapped to it.

@@ -112,6 +112,21 @@ func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	return e.Value(b.Labels != nil)
 }
 
+// Unmatched lists the equalities of a factor and a constant whose constant no row of a batch has.
+func (q *Quantity) Unmatched(b Batch) (list []string) {
+	for _, c := range q.program.Compared {
+		rows := b.Values
+		if c.Level {
+			rows = b.Labels
+		}
+		has := func(row []float64) bool { return float32(row[c.Factor]) == float32(c.Number) }
+		if len(rows) > 0 && !slices.ContainsFunc(rows, has) && !slices.Contains(list, c.Text) {
+			list = append(list, c.Text)
+		}
+	}
+	return list
+}
+
 // load returns an engine that holds a batch.
 func (q *Quantity) load(b Batch) (*eval.Engine, error) {
 	if err := q.checkBatch(b); err != nil {

@@ -35,7 +35,16 @@ type Program struct {
 	Learned     string // a part that is trained together with the model
 	Networks    []*Network
 	Fits        []*Fit // by function, in the order of their quantifiers
+	Compared    []Compared
 	Root        Node
+}
+
+// Compared is the comparison of a factor with a constant: a number, or the number of a level.
+type Compared struct {
+	Factor int
+	Number float64
+	Level  bool
+	Text   string
 }
 
 // List describes a list of rows: the rows where some factors are known, sorted by the level of factor By, or in the
