@@ -114,7 +114,7 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  losses={reconstruction: {}, kl: {weight: 4}}", "write [reconstruction, {kl: {weight: 4}}]"},
 		{"train  vae/square  losses.1.kl=4", "losses.1.kl: want a mapping, got 4; write {weight: 4}"},
 		{"train  list.yaml", "list.yaml:1:1: want a mapping, got a list\n"},
-		{"train  runs/x", "runs/x is a folder; want a file, such as the config " + filepath.Join("runs/x", "config.yaml") + " of a run; --resume --run runs/x continues the run"},
+		{"train  runs/x", "runs/x is a folder; want a file, such as the config " + filepath.Join("runs/x", "config.yaml") + " of the run; --resume --run runs/x continues the run"},
 		{"train  kl.yaml", "kl.yaml:5:9: losses.1.kl: want a mapping, got 4; write {weight: 4}"},
 		{"train  vae/square  model.vae=4", "model.vae: want a mapping, got 4; its keys: encoder"},
 		{"train  vae/square  train.epochs=\"3\"", "write it without quotes: 3"},

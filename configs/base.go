@@ -117,9 +117,11 @@ func Find(name, folder string) (file string, source []byte, err error) {
 			return path, source, nil
 		}
 		if info, failed := os.Stat(path); failed == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a folder; want a file", path)
 			of := filepath.Join(path, "config.yaml")
-			const fault = "%s is a folder; want a file, such as the config %s of a run; --resume --run %s continues the run"
-			err = fmt.Errorf(fault, path, of, path)
+			if _, none := os.Stat(of); none == nil {
+				err = fmt.Errorf("%w, such as the config %s of the run; --resume --run %s continues the run", err, of, path)
+			}
 		}
 		if !errors.Is(err, fs.ErrNotExist) && unreadable == nil {
 			unreadable = err
