@@ -55,6 +55,7 @@ func TestNewcomers(t *testing.T) {
 	}
 	writeFile(t, "codes.npy", nil)
 	must.OK(t, os.MkdirAll("runs/x", 0o777))
+	must.Write(t, "runs/x/config.yaml", "dataset: square\n")
 	done := 0
 	for _, c := range []struct {
 		args string // words are separated by two spaces
@@ -114,6 +115,7 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  losses={reconstruction: {}, kl: {weight: 4}}", "write [reconstruction, {kl: {weight: 4}}]"},
 		{"train  vae/square  losses.1.kl=4", "losses.1.kl: want a mapping, got 4; write {weight: 4}"},
 		{"train  list.yaml", "list.yaml:1:1: want a mapping, got a list\n"},
+		{"train  runs", "runs is a folder; want a file\n"},
 		{"train  runs/x", "runs/x is a folder; want a file, such as the config " + filepath.Join("runs/x", "config.yaml") + " of the run; --resume --run runs/x continues the run"},
 		{"train  kl.yaml", "kl.yaml:5:9: losses.1.kl: want a mapping, got 4; write {weight: 4}"},
 		{"train  vae/square  model.vae=4", "model.vae: want a mapping, got 4; its keys: encoder"},
