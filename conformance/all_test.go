@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/metrics"
 )
 
 // TestParts checks every registered part against the rules of its kind. The default test reduces the largest parts.
@@ -21,6 +22,7 @@ func TestParts(t *testing.T) {
 		change(t, nn.Decoders, "resnet-ae", func(s *nn.ResNetAE) { s.Width, s.Features = 8, 16 })
 		change(t, catalog.Registry, "spaceshapes", func(s *drawn.Spaceshapes) { s.Samples = 600 })
 		change(t, catalog.Registry, "room", func(s *drawn.Room) { s.Scales, s.Orientations = 3, 4 })
+		change(t, metrics.Registry, "r4", func(m *metrics.R4) { m.Splits = 2 })
 		change(t, catalog.Registry, "cars", func(s *drawn.Cars) { s.Objects = 20 })
 	}
 	conformance.All(t)

@@ -47,15 +47,18 @@ func TestHeldOut(t *testing.T) {
 			in   *Input
 			want bool
 		}{{in, false}, {&twice, true}, {&rounded, false}} {
-			r := evaluated(t, c.in, []Choice{choice(name)})
+			r := evaluated(t, c.in, []Choice{fewRows(name)})
 			const note = "150 of 300 rows repeat the codes and levels of another row, so the predictor knows many test rows from training"
 			must.Equal(t, slices.Contains(r.Notes, note), c.want, name, "notes", r.Notes)
 		}
 	}
 	for _, name := range []string{"dci", "sap", "explicitness", "downstream"} {
 		c := must.Get(Like("disentanglement_lib", name))(t)
-		if name == "downstream" {
-			c.Value.(*Downstream).Predictor = "logistic"
+		switch m := c.Value.(type) {
+		case *Downstream:
+			m.Predictor = "logistic"
+		case *DCI:
+			m.Rounds = 5
 		}
 		if b := evaluated(t, in, []Choice{c}).Basis; !b.Shared {
 			t.Errorf("%s of disentanglement_lib: basis %+v", name, b)

@@ -55,7 +55,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	unit = min(unit, calibrate())
+	unit = (unit + calibrate()) / 2
 	r.print(os.Stdout, unit)
 	if failed := r.failed(); len(failed) > 0 {
 		return fmt.Errorf("tests failed in %s", strings.Join(failed, ", "))
