@@ -1,6 +1,7 @@
 package losses_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -198,6 +199,20 @@ func TestShareOfOneLevel(t *testing.T) {
 		in := batch(t)
 		in.Labels.Factors[0].Size = 1
 		if _, err := losses.ComposeInput(in, choose(t, source)); err != nil || !slices.Equal(in.Asked().Notes, want) {
+			t.Errorf("%s: error %v, notes %q, want %q", source, err, in.Asked().Notes, want)
+		}
+	}
+}
+
+// A sentence that compares a factor with the value of no level chooses no image, and a note says so.
+func TestConstantOfNoLevel(t *testing.T) {
+	for source, want := range map[string][]string{
+		"y.size(i) = 0.3": {"the loss logic compares a factor with the value of no level: y.size(i) = 0.3"},
+		"y.size(i) = 0.5": nil, "y.shape(i) = 1": nil,
+	} {
+		in := batch(t)
+		loss := fmt.Sprintf("[{logic: {sentence: 'forall i: %s -> z(i) =[squared] 0'}}]", source)
+		if _, err := losses.ComposeInput(in, choose(t, loss)); err != nil || !slices.Equal(in.Asked().Notes, want) {
 			t.Errorf("%s: error %v, notes %q, want %q", source, err, in.Asked().Notes, want)
 		}
 	}

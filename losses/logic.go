@@ -160,6 +160,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	noteUnmatched(q, in)
 	if l.Samples > 1 {
 		return l.meanOverSamples(in, q, batch)
 	}
@@ -311,6 +312,28 @@ func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error
 		batch.Moves, err = in.Transformations.moves()
 	}
 	return batch, err
+}
+
+// noteUnmatched notes comparisons of a factor with a constant that is the value of no level.
+func noteUnmatched(q *logic.Quantity, in *Input) {
+	if in.Labels == nil || in.Labels.Exact != nil { // exact values lie between the values of levels
+		return
+	}
+	levels := 0
+	for _, f := range in.Labels.Factors {
+		levels = max(levels, f.Size)
+	}
+	b := logic.Batch{Values: make([][]float64, levels), Labels: make([][]float64, levels)}
+	for i := range levels {
+		for _, f := range in.Labels.Factors {
+			level := min(i, f.Size-1)
+			b.Values[i] = append(b.Values[i], f.Scaled(level))
+			b.Labels[i] = append(b.Labels[i], float64(level))
+		}
+	}
+	for _, text := range q.Unmatched(b) {
+		in.Note(fmt.Sprintf("the loss %s compares a factor with the value of no level: %s", in.Name, text))
+	}
 }
 
 // turnInput is a transformation of groups with its input.
