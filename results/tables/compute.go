@@ -189,12 +189,12 @@ func (f *computation) reportProgress(row Row, m shownMetric) {
 // shownMetric is a metric with the columns that show parts of its result.
 type shownMetric struct {
 	choice  metrics.Choice
+	text    string
 	columns []int
 }
 
 func (t *Table) distinctMetrics() ([]shownMetric, error) {
 	var list []shownMetric
-	var texts []string
 	for i, c := range t.Columns {
 		if c.unmeasured() {
 			continue
@@ -203,10 +203,10 @@ func (t *Table) distinctMetrics() ([]shownMetric, error) {
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Label, err)
 		}
-		index := slices.Index(texts, text)
+		index := slices.IndexFunc(list, func(m shownMetric) bool { return m.text == text })
 		if index < 0 {
 			index = len(list)
-			list, texts = append(list, shownMetric{choice: c.Metric}), append(texts, text)
+			list = append(list, shownMetric{choice: c.Metric, text: text})
 		}
 		list[index].columns = append(list[index].columns, i)
 	}

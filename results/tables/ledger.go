@@ -143,13 +143,9 @@ func (l *ledgerFinder) checkReplacement(r *ledger.Run, planned sweep.Run) error 
 	if err != nil {
 		return err
 	}
-	var plannedMetrics []string
-	for _, m := range planned.Config.Metrics.Final {
-		text, err := runconfig.MetricText(m)
-		if err != nil {
-			return err
-		}
-		plannedMetrics = append(plannedMetrics, text)
+	plannedMetrics, err := runconfig.MetricTexts(planned.Config.Metrics.Final)
+	if err != nil {
+		return err
 	}
 	for _, text := range oldConfig.metrics {
 		if !slices.Contains(plannedMetrics, text) {
@@ -449,12 +445,8 @@ func (l *ledgerFinder) config(r *ledger.Run) (*recordedConfig, error) {
 	}
 	s := &recordedConfig{}
 	if c, err := l.book.Load(r); err == nil {
-		for _, m := range c.Metrics.Final {
-			text, err := runconfig.MetricText(m)
-			if err != nil {
-				return nil, err
-			}
-			s.metrics = append(s.metrics, text)
+		if s.metrics, err = runconfig.MetricTexts(c.Metrics.Final); err != nil {
+			return nil, err
 		}
 		if s.training, err = trainingHash(c); err != nil {
 			return nil, err

@@ -139,14 +139,8 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	compared.planner.byDataSet = map[*DataSet]*Planner{}
 	compared.planner.folder, compared.planner.set = otherPlanner.folder, otherPlanner.set
 	compared.planner.metrics, compared.planner.columns = otherPlanner.metrics, otherPlanner.columns
-	for _, m := range otherPlanner.metrics {
-		text, err := runconfig.MetricText(m)
-		if err != nil {
-			return nil, err
-		}
-		compared.texts = append(compared.texts, text)
-	}
-	return compared, nil
+	compared.texts, err = runconfig.MetricTexts(otherPlanner.metrics)
+	return compared, err
 }
 
 func (r *comparedRuns) metricIndex(m metrics.Choice) (int, error) {
