@@ -44,7 +44,7 @@ func (d *DataSet) Validate() error {
 
 // fill replaces $name by its value, and $name... by the elements of its value. Without a data set, it replaces nothing.
 func (d *DataSet) fill(text string) (string, error) {
-	if d == nil {
+	if d.Label == "" {
 		return text, nil
 	}
 	values := d.Values
@@ -98,13 +98,13 @@ func (d *DataSet) setComponents(m metrics.Metric) metrics.Metric {
 // view is a table on one of its data sets.
 type view struct {
 	*Table
-	data *DataSet // nil: the table lists none
+	data *DataSet // with an empty label if the table lists none
 }
 
 // views returns one view per data set of a table. A table without a list of data sets has one view.
 func (t *Table) views() []view {
 	if len(t.DataSets) == 0 {
-		return []view{{t, nil}}
+		return []view{{t, &DataSet{}}}
 	}
 	var list []view
 	for i := range t.DataSets {
@@ -113,16 +113,8 @@ func (t *Table) views() []view {
 	return list
 }
 
-// label returns the label of the data set, or "" if the table lists none.
-func (p view) label() string {
-	if p.data == nil {
-		return ""
-	}
-	return p.data.Label
-}
-
 func (p view) cellName(c Column) string {
-	if p.data == nil {
+	if p.data.Label == "" {
 		return c.Label
 	}
 	return c.Label + ", " + p.data.Label
@@ -143,8 +135,6 @@ func (p view) absent(r Row, scale string) string {
 		return "only at the scale " + r.Scales[0]
 	case !inScales(scale, r.Scales):
 		return "only at the scales " + strings.Join(r.Scales, ", ")
-	case p.data == nil:
-		return ""
 	case len(r.On) > 0 && !slices.Contains(r.On, p.data.Label):
 		return "only on " + strings.Join(r.On, ", ")
 	case p.data.Real && !p.real:
@@ -157,14 +147,14 @@ func (p view) absent(r Row, scale string) string {
 func (p view) note(row, column string) *Note {
 	for i := range p.Notes {
 		n := &p.Notes[i]
-		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, p.label())) {
+		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, p.data.Label)) {
 			return n
 		}
 	}
 	return nil
 }
 
-func (p view) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
+func (p view) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.data.Label, p.Printed.Dataset) }
 
 func (p view) printedCell(r *Row, column string) *reference.Cell {
 	return p.reference.Find(p.printedSet(r), r.name(), column)

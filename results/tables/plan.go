@@ -85,7 +85,7 @@ func (t *Table) planner(scaleName string) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Planner{table: t, seeds: scale.Seeds, folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, cache: t.shared()}
+	p := &Planner{table: t, seeds: scale.Seeds, folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, dataSet: &DataSet{}, cache: t.shared()}
 	p.byDataSet, p.byHash = map[*DataSet]*Planner{}, map[string]*Planner{}
 	p.compared, p.planned = map[string]*comparedRuns{}, map[string]plannedRun{}
 	measured, err := t.distinctMetrics()
@@ -128,7 +128,7 @@ type Planner struct {
 	set     sweep.Settings
 	metrics []metrics.Choice // metrics that runs measure
 	columns []metrics.Choice // the columns' metrics
-	dataSet *DataSet         // nil: the table lists no data sets
+	dataSet *DataSet         // with an empty label if the table lists none
 	codes   string           // text of the data set's sub-codes
 	real    bool             // public data sets replace twins
 
@@ -151,7 +151,7 @@ type plannedRun struct {
 }
 
 func (p *Planner) onDataSet(d *DataSet) *Planner {
-	if d == nil {
+	if d.Label == "" {
 		return p
 	}
 	planner := p.byDataSet[d]
@@ -170,7 +170,7 @@ func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 // Name returns the name of a row's run: row, data set, "real" on public data sets, scale and seed, joined.
 func (p *Planner) Name(row string, seed uint64) string {
 	name := FileName(row)
-	if p.dataSet != nil {
+	if p.dataSet.Label != "" {
 		name += "_" + FileName(p.dataSet.Label)
 	}
 	if p.real {
@@ -181,10 +181,7 @@ func (p *Planner) Name(row string, seed uint64) string {
 
 // overrides lists the settings of a run; later settings win.
 func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
-	var d DataSet
-	if p.dataSet != nil {
-		d = *p.dataSet
-	}
+	d := p.dataSet
 	list := slices.Concat(s.Set, d.Set, p.set, d.ByScale[p.scale], s.ByScale[p.scale])
 	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
 	for i, text := range overrides {
@@ -222,11 +219,7 @@ func (p *Planner) withMetrics(s Source) (*Planner, error) {
 		return p, nil
 	}
 	extended := *p
-	more := m.extraMetrics()
-	if p.dataSet != nil {
-		more = p.dataSet.adaptMetrics(more)
-	}
-	return &extended, extended.addMetrics(more)
+	return &extended, extended.addMetrics(p.dataSet.adaptMetrics(m.extraMetrics()))
 }
 
 // runsOf lists the runs of a row on a data set for a seed, and returns their planner.
@@ -276,7 +269,7 @@ func (p *Planner) metricsKey(s RunSettings) []string {
 	switch {
 	case len(s.Metrics) == 0:
 		return []string{"no metrics"}
-	case p.dataSet != nil && len(p.dataSet.Codes) > 0:
+	case len(p.dataSet.Codes) > 0:
 		return []string{"codes " + p.codes}
 	}
 	return nil
