@@ -225,9 +225,13 @@ func scorer(source Source) scoring {
 			return r, s.Random(), err
 		}
 	case Sampled:
-		return (&sampleCache{source: s, bySeed: map[uint64]*Sample{}}).score
+		return (&sampleCache{s.Sample, s.Random(), map[uint64]*Sample{}}).score
 	case codesSource:
-		return (&sampleCache{source: sampledCodes{s}, bySeed: map[uint64]*Sample{}}).score
+		sample := func(ctx context.Context, seed uint64) (*Sample, error) {
+			found, err := s.Sample(ctx, seed)
+			return (*Sample)(found), err
+		}
+		return (&sampleCache{sample, s.Random(), map[uint64]*Sample{}}).score
 	}
 	return func(context.Context, metrics.Choice, uint64) (r metrics.Result, random bool, err error) {
 		return r, false, fmt.Errorf("the source %T has no codes; want Sampled, Scored or Trained", source)
@@ -266,26 +270,20 @@ type codesSource interface {
 	Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
 }
 
-type sampledCodes struct{ codesSource } // adapts a source of package codes to Sampled
-
-func (m sampledCodes) Sample(ctx context.Context, seed uint64) (*Sample, error) {
-	s, err := m.codesSource.Sample(ctx, seed)
-	return (*Sample)(s), err
-}
-
 type sampleCache struct {
-	source Sampled
+	sample func(ctx context.Context, seed uint64) (*Sample, error)
+	random bool // seeds give different samples
 	bySeed map[uint64]*Sample
 }
 
 func (s *sampleCache) score(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error) {
 	sampleSeed := seed
-	if !s.source.Random() {
+	if !s.random {
 		sampleSeed = 0
 	}
 	sample := s.bySeed[sampleSeed]
 	if sample == nil {
-		if sample, err = s.source.Sample(ctx, sampleSeed); err != nil {
+		if sample, err = s.sample(ctx, sampleSeed); err != nil {
 			return r, false, err
 		}
 		if err := sample.Input.Validate(); err != nil {
@@ -297,7 +295,7 @@ func (s *sampleCache) score(ctx context.Context, c metrics.Choice, seed uint64) 
 	if err != nil {
 		err = fmt.Errorf("metric %s: %w", c.Name, err)
 	}
-	return r, usedRandom || s.source.Random(), err
+	return r, usedRandom || s.random, err
 }
 
 // measure computes a metric, or measures its time. usedRandom reports whether the metric drew random numbers.
