@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/analysis"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -71,28 +72,11 @@ func (d *DataSet) adaptMetrics(list []metrics.Choice) []metrics.Choice {
 			list[i].Value = clone(c.Value)
 			list[i].Value.(metrics.SubCoded).SetCodes(d.Codes, metrics.AssignAuto)
 		}
-		list[i].Value = d.setComponents(list[i].Value)
+		if d.Components > 0 {
+			list[i].Value = analysis.WithComponents(list[i].Value, d.Components)
+		}
 	}
 	return list
-}
-
-// setComponents returns a metric with the data set's number of principal components, if the metric has this setting.
-func (d *DataSet) setComponents(m metrics.Metric) metrics.Metric {
-	if d.Components == 0 {
-		return m
-	}
-	m = clone(m)
-	var components *int // 0: the metric has no such setting
-	switch one := m.(type) {
-	case *metrics.MIG:
-		components = &one.Components
-	case *metrics.SAP:
-		components = &one.Components
-	}
-	if components != nil && *components > 0 {
-		*components = d.Components
-	}
-	return m
 }
 
 // view is a table on one of its data sets.
