@@ -199,42 +199,13 @@ func (f *File) Put(c Config, r Run) {
 	})
 }
 
-func fileName(scale string, real bool) string {
-	if real {
-		return scale + "-real"
-	}
-	return scale
-}
+// Update is a file of the ledger with the runs to add to it.
+type Update struct {
+	Path     string
+	Added    int           // number of runs without a record
+	Replaced []Replacement // runs that would replace a record with other values
 
-// Names lists the files that the runs belong in, without extension. The name of a file is the scale, with -real for
-// runs on public data sets instead of their twins.
-func Names(f *File, real bool) (list []string) {
-	for _, r := range f.Runs {
-		if name := fileName(r.Scale, real); !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// Of returns the runs that belong in a file, with their configs.
-func (f *File) Of(name string, real bool) *File {
-	part := &File{}
-	for _, r := range f.Runs {
-		if fileName(r.Scale, real) == name {
-			part.Put(Config{r.Config, f.Config(r.Config)}, r)
-		}
-	}
-	return part
-}
-
-// Path returns the path of a file in a folder. It prefers an existing compressed file. name has no extension.
-func Path(dir, name string) string {
-	compressed := filepath.Join(dir, name+compressed)
-	if _, err := os.Stat(compressed); err == nil {
-		return compressed
-	}
-	return filepath.Join(dir, name+extension)
+	merged *File
 }
 
 // Replacement is a run that would replace a record with the same settings.
@@ -243,32 +214,58 @@ type Replacement struct {
 	Changes []string // recorded and new values
 }
 
-// Replacements lists the records that [Merge] would replace in a file of the ledger.
-func Replacements(path string, f *File) (list []Replacement, err error) {
-	recorded, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return recorded.replacements(f)
-}
-
-// replacements lists the runs of by that would replace runs of f.
-func (f *File) replacements(changed *File) (list []Replacement, err error) {
-	for i := range changed.Runs {
-		r := &changed.Runs[i]
-		index := slices.IndexFunc(f.Runs, func(old Run) bool { return old.Settings == r.Settings })
-		if index < 0 {
-			continue
+// Updates divides runs among the files of a folder, and adds them to the records there without writing. The name of a
+// file is the scale, with -real for runs on public data sets instead of their twins. A compressed file stays compressed.
+func Updates(dir string, f *File, real bool) (list []*Update, err error) {
+	byScale := map[string]*Update{}
+	for _, r := range f.Runs {
+		u := byScale[r.Scale]
+		if u == nil {
+			u = &Update{Path: updatePath(dir, r.Scale, real)}
+			if u.merged, err = readFile(u.Path); err != nil {
+				return nil, err
+			}
+			byScale[r.Scale], list = u, append(list, u)
 		}
-		changes, err := f.Runs[index].changes(r)
-		if err != nil {
+		if err := u.add(Config{r.Config, f.Config(r.Config)}, r); err != nil {
 			return nil, err
-		}
-		if len(changes) > 0 {
-			list = append(list, Replacement{r.Name, changes})
 		}
 	}
 	return list, nil
+}
+
+// updatePath returns the path of a file in a folder. It prefers an existing compressed file.
+func updatePath(dir, scale string, real bool) string {
+	name := filepath.Join(dir, scale)
+	if real {
+		name += "-real"
+	}
+	if _, err := os.Stat(name + compressed); err == nil {
+		return name + compressed
+	}
+	return name + extension
+}
+
+func (u *Update) add(c Config, r Run) error {
+	index := slices.IndexFunc(u.merged.Runs, func(old Run) bool { return old.Settings == r.Settings })
+	if index < 0 {
+		u.Added++
+	} else if changes, err := u.merged.Runs[index].changes(&r); err != nil {
+		return err
+	} else if len(changes) > 0 {
+		u.Replaced = append(u.Replaced, Replacement{r.Name, changes})
+	}
+	u.merged.Put(c, r)
+	return nil
+}
+
+// Write writes the file with the added runs.
+func (u *Update) Write() error {
+	write := u.merged.Write
+	if strings.HasSuffix(u.Path, compressed) {
+		write = u.merged.writeCompressed
+	}
+	return disk.WriteFile(u.Path, write, false)
 }
 
 // changes lists the keys with a different value in now, with both values. It lists metrics by name.
@@ -325,26 +322,4 @@ func shorten(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "... (" + rundir.FileHash([]byte(text))[:8] + ")"
-}
-
-// Merge adds runs to a file of the ledger, which may be missing, and replaces records with the same settings.
-func Merge(path string, f *File) (added, replaced int, err error) {
-	recorded, err := readFile(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	replacedRuns, err := recorded.replacements(f)
-	if err != nil {
-		return 0, 0, err
-	}
-	before := len(recorded.Runs)
-	for _, r := range f.Runs {
-		recorded.Put(Config{r.Config, f.Config(r.Config)}, r)
-	}
-	added = len(recorded.Runs) - before
-	write := recorded.Write
-	if strings.HasSuffix(path, compressed) {
-		write = recorded.writeCompressed
-	}
-	return added, len(replacedRuns), disk.WriteFile(path, write, false)
 }

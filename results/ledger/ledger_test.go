@@ -206,22 +206,42 @@ func TestPruned(t *testing.T) {
 	}
 }
 
-// Merge adds runs to the file of their scale.
-func TestMerge(t *testing.T) {
+// updates returns the updates of a folder by runs on twins, and writes them if write is true.
+func updates(t *testing.T, dir string, f *File, write bool) []*Update {
+	t.Helper()
+	list := must.Get(Updates(dir, f, false))(t)
+	for _, u := range list {
+		if write {
+			must.OK(t, u.Write())
+		}
+	}
+	return list
+}
+
+// Updates adds runs to the files of their scales.
+func TestUpdates(t *testing.T) {
 	f := oneFile()
 	f.Runs[1].Scale = "medium"
-	if names := Names(f, true); !reflect.DeepEqual(names, []string{"quick-real", "medium-real"}) {
-		t.Error(names)
+	dir := t.TempDir()
+	real := must.Get(Updates(dir, f, true))(t)
+	if len(real) != 2 || real[0].Path != filepath.Join(dir, "quick-real.jsonl") || real[1].Path != filepath.Join(dir, "medium-real.jsonl") {
+		t.Error(real)
 	}
+	f.Runs = f.Runs[:1]
 	for _, extension := range []string{extension, compressed} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "quick"+extension)
 		for i, want := range [][2]int{{1, 0}, {0, 0}} { // the same record replaces nothing
-			if added, replaced, err := Merge(path, f.Of("quick", false)); err != nil || added != want[0] || replaced != want[1] {
-				t.Errorf("%s %d: %d added, %d replaced, %v", extension, i, added, replaced, err)
+			if extension == compressed && i == 0 {
+				var empty bytes.Buffer
+				must.OK(t, (&File{}).writeCompressed(&empty))
+				must.Write(t, path, empty.Bytes())
+			}
+			u := updates(t, dir, f, true)
+			if len(u) != 1 || u[0].Path != path || u[0].Added != want[0] || len(u[0].Replaced) != want[1] {
+				t.Errorf("%s %d: %+v", extension, i, u[0])
 			}
 		}
-		must.Equal(t, Path(dir, "quick"), path, "the file is")
 		if again, err := readFile(path); err != nil || len(again.Runs) != 1 || again.Runs[0].Scale != "quick" {
 			t.Errorf("%s: %+v, %v", extension, again, err)
 		}
@@ -232,36 +252,33 @@ func TestMerge(t *testing.T) {
 		whole := must.Read(t, path)
 		for _, damaged := range []string{"x", string(whole[:len(whole)-3])} {
 			must.Write(t, path, damaged)
-			if _, _, err := Merge(path, f); err == nil || !strings.Contains(err.Error(), path) {
+			if _, err := Updates(dir, f, false); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: it replaced what it could not read: %v", extension, err)
 			}
 		}
 	}
 }
 
-// Replacements lists every value that would change.
+// An update lists every value that would change.
 func TestReplacements(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "quick.jsonl")
-	f := oneFile()
-	if list, err := Replacements(path, f); err != nil || len(list) != 0 {
-		t.Errorf("of no file: %+v, %v", list, err)
-	}
-	if _, _, err := Merge(path, f); err != nil {
-		t.Fatal(err)
+	dir, f := t.TempDir(), oneFile()
+	if u := updates(t, dir, f, true); u[0].Added != 2 || len(u[0].Replaced) != 0 {
+		t.Errorf("of no file: %+v", u[0])
 	}
 	f.Runs[0].Metrics = slices.Clone(f.Runs[0].Metrics)
 	was := f.Runs[0].Metrics[0]
 	f.Runs[0].Metrics[0].Value += 0.25
 	f.Runs[0].Epochs += 2
-	list, err := Replacements(path, f)
-	if err != nil || len(list) != 1 || list[0].Run != f.Runs[0].Name || len(list[0].Changes) != 2 {
-		t.Fatalf("%+v, %v", list, err)
+	u := updates(t, dir, f, true)
+	list := u[0].Replaced
+	if u[0].Added != 0 || len(list) != 1 || list[0].Run != f.Runs[0].Name || len(list[0].Changes) != 2 {
+		t.Fatalf("%+v", u[0])
 	}
 	if want := fmt.Sprintf("metric %s: %v recorded, %v now", was.Name, was.Value, was.Value+0.25); !slices.Contains(list[0].Changes, want) {
 		t.Errorf("%q lacks %q", list[0].Changes, want)
 	}
-	if _, replaced, err := Merge(path, f); err != nil || replaced != 1 {
-		t.Errorf("%d replaced, %v", replaced, err)
+	if again := updates(t, dir, f, false); len(again[0].Replaced) != 0 {
+		t.Errorf("the record was not replaced: %+v", again[0])
 	}
 }
 

@@ -189,12 +189,12 @@ func (f *computation) reportProgress(row Row, m shownMetric) {
 // shownMetric is a metric with the columns that show parts of its result.
 type shownMetric struct {
 	choice  metrics.Choice
+	text    string
 	columns []int
 }
 
 func (t *Table) distinctMetrics() ([]shownMetric, error) {
 	var list []shownMetric
-	var texts []string
 	for i, c := range t.Columns {
 		if c.unmeasured() {
 			continue
@@ -203,10 +203,10 @@ func (t *Table) distinctMetrics() ([]shownMetric, error) {
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Label, err)
 		}
-		index := slices.Index(texts, text)
+		index := slices.IndexFunc(list, func(m shownMetric) bool { return m.text == text })
 		if index < 0 {
 			index = len(list)
-			list, texts = append(list, shownMetric{choice: c.Metric}), append(texts, text)
+			list = append(list, shownMetric{choice: c.Metric, text: text})
 		}
 		list[index].columns = append(list[index].columns, i)
 	}
@@ -225,9 +225,13 @@ func scorer(source Source) scoring {
 			return r, s.Random(), err
 		}
 	case Sampled:
-		return (&sampleCache{source: s, bySeed: map[uint64]*Sample{}}).score
+		return (&sampleCache{s.Sample, s.Random(), map[uint64]*Sample{}}).score
 	case codesSource:
-		return (&sampleCache{source: sampledCodes{s}, bySeed: map[uint64]*Sample{}}).score
+		sample := func(ctx context.Context, seed uint64) (*Sample, error) {
+			found, err := s.Sample(ctx, seed)
+			return (*Sample)(found), err
+		}
+		return (&sampleCache{sample, s.Random(), map[uint64]*Sample{}}).score
 	}
 	return func(context.Context, metrics.Choice, uint64) (r metrics.Result, random bool, err error) {
 		return r, false, fmt.Errorf("the source %T has no codes; want Sampled, Scored or Trained", source)
@@ -266,26 +270,20 @@ type codesSource interface {
 	Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
 }
 
-type sampledCodes struct{ codesSource } // adapts a source of package codes to Sampled
-
-func (m sampledCodes) Sample(ctx context.Context, seed uint64) (*Sample, error) {
-	s, err := m.codesSource.Sample(ctx, seed)
-	return (*Sample)(s), err
-}
-
 type sampleCache struct {
-	source Sampled
+	sample func(ctx context.Context, seed uint64) (*Sample, error)
+	random bool // seeds give different samples
 	bySeed map[uint64]*Sample
 }
 
 func (s *sampleCache) score(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error) {
 	sampleSeed := seed
-	if !s.source.Random() {
+	if !s.random {
 		sampleSeed = 0
 	}
 	sample := s.bySeed[sampleSeed]
 	if sample == nil {
-		if sample, err = s.source.Sample(ctx, sampleSeed); err != nil {
+		if sample, err = s.sample(ctx, sampleSeed); err != nil {
 			return r, false, err
 		}
 		if err := sample.Input.Validate(); err != nil {
@@ -297,7 +295,7 @@ func (s *sampleCache) score(ctx context.Context, c metrics.Choice, seed uint64) 
 	if err != nil {
 		err = fmt.Errorf("metric %s: %w", c.Name, err)
 	}
-	return r, usedRandom || s.source.Random(), err
+	return r, usedRandom || s.random, err
 }
 
 // measure computes a metric, or measures its time. usedRandom reports whether the metric drew random numbers.
@@ -388,10 +386,6 @@ func (f *runFinder) entry(hash string) sweep.Entry {
 // trainedValues returns the values of a trained row, by column, and adds its runs to the result.
 func (f *computation) trainedValues(ctx context.Context, p view, row Row, source Trained) ([]cellValues, error) {
 	seeds := f.scale.Seeds
-	planner, err := f.runs.planner.onDataSet(p.data).withMetrics(source)
-	if err != nil {
-		return nil, fmt.Errorf("row %q: %w", row.Label, err)
-	}
 	results := make([][]metrics.Result, len(f.metrics))
 	var all cellValues
 	var missing tally
@@ -400,22 +394,24 @@ func (f *computation) trainedValues(ctx context.Context, p view, row Row, source
 			missing.add(ErrNotRun)
 			continue
 		}
-		runs, err := source.Plan(planner, row.Label, seed)
+		planner, runs, err := f.runs.planner.runsOf(source, p, row, seed)
 		if err != nil {
 			return nil, fmt.Errorf("row %q: %w", row.Label, err)
 		}
-		values, fit, timings, err := f.runs.results(ctx, source, planner, runs)
+		values, err := f.runs.values(ctx, source, planner, runs)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if missing.add(err); err != nil {
 			continue
 		}
-		for i, r := range values {
+		for i, r := range values.results {
 			results[i] = append(results[i], r)
 		}
-		all.fits, all.timings = append(all.fits, fit), append(all.timings, timings)
-		all.stale = f.runs.ledger.countShown(all.stale)
+		all.fits, all.timings = append(all.fits, values.fit), append(all.timings, values.timings)
+		if why := f.runs.ledger.countShown(values.records); why != "" {
+			all.stale = append(all.stale, why)
+		}
 	}
 	f.result.Ledger = f.runs.ledger.origin()
 	all.err = missing.rowError(seeds)
@@ -430,34 +426,40 @@ func (f *computation) trainedValues(ctx context.Context, p view, row Row, source
 	return list, nil
 }
 
-// results returns the columns' results from the runs of a seed, their fit, and the seconds of their parts.
-func (f *runFinder) results(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) ([]metrics.Result, *train.Fit, []models.Timing, error) {
-	entries, err := f.entries(runs)
+// seedValues holds the values of a row for a seed.
+type seedValues struct {
+	results []metrics.Result // by metric that columns show
+	fit     *train.Fit
+	timings []models.Timing
+	records []ledgerRecord // records of runs without a finished folder
+}
+
+// values returns the values from the runs of a seed.
+func (f *runFinder) values(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) (v seedValues, err error) {
+	entries, records, err := f.entries(runs)
 	if err != nil {
-		return nil, nil, nil, err
+		return v, err
 	}
 	results, fit, err := source.Results(ctx, entries, p.metrics, f.options)
 	if err != nil {
-		return nil, nil, nil, err
+		return v, err
 	}
-	return p.columnResults(results), fit, timingsOf(entries), nil
+	return seedValues{p.columnResults(results), fit, timingsOf(entries), records}, nil
 }
 
-// entries returns the folders of runs if all are finished.
-func (f *runFinder) entries(runs []sweep.Run) ([]sweep.Entry, error) {
-	var list []sweep.Entry
+// entries returns the folders of runs, or their records, if all are finished.
+func (f *runFinder) entries(runs []sweep.Run) (list []sweep.Entry, records []ledgerRecord, err error) {
 	var failed error
 	absent := 0
-	f.ledger.pending = nil
 	for _, r := range runs {
 		e := f.entry(r.Hash)
 		if e.State != sweep.Finished {
-			known, err := f.ledger.entry(r)
+			known, err := f.ledger.find(r)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			if known.State != "" {
-				e = known
+			if known.run != nil {
+				e, records = known.entry, append(records, known)
 			}
 		}
 		switch e.State {
@@ -476,13 +478,13 @@ func (f *runFinder) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	}
 	switch {
 	case failed != nil:
-		return nil, failed
+		return nil, nil, failed
 	case absent > 0 && len(runs) > 1:
-		return nil, fmt.Errorf("%w (%d of %d runs of a grid are there)", ErrNotRun, len(list), len(runs))
+		return nil, nil, fmt.Errorf("%w (%d of %d runs of a grid are there)", ErrNotRun, len(list), len(runs))
 	case absent > 0:
-		return nil, ErrNotRun
+		return nil, nil, ErrNotRun
 	}
-	return list, nil
+	return list, records, nil
 }
 
 type tally struct{ absent, failed []error }

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"slices"
 
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 )
@@ -67,19 +66,25 @@ func (t *Table) computable(scale string) (n int) {
 	if err != nil {
 		return 0
 	}
+	t.eachPrinted(func(p view, row *Row, _ string, _ *reference.Cell) {
+		if p.row(*row, named.Name).Missing == "" {
+			n++
+		}
+	})
+	return n
+}
+
+// eachPrinted calls f for each cell of the table with a printed number.
+func (t *Table) eachPrinted(f func(p view, row *Row, column string, printed *reference.Cell)) {
 	for _, p := range t.views() {
-		for _, row := range t.Rows {
-			if row = p.row(row, named.Name); row.Missing != "" {
-				continue
-			}
+		for i := range t.Rows {
 			for _, c := range t.Columns {
-				if _, err := p.printedNumber(&row, c.Label); err == nil {
-					n++
+				if printed, err := p.printedNumber(&t.Rows[i], c.Label); err == nil {
+					f(p, &t.Rows[i], c.Label, printed)
 				}
 			}
 		}
 	}
-	return n
 }
 
 // Coverage returns the number of printed cells without computing anything: the cells that are reproduced according to
@@ -91,32 +96,19 @@ func (t *Table) Coverage() (reproduced, printed int) {
 			sets[p.printedSet(&r)] = true
 		}
 	}
-	for i := range t.reference.Cells {
-		p := &t.reference.Cells[i]
-		if !sets[p.Dataset] || p.Mean.Text == "" {
-			continue
-		}
-		printed++
-		if !t.Timed() && t.expected(p) {
-			reproduced++
+	for _, c := range t.reference.Cells {
+		if sets[c.Dataset] && c.Mean.Text != "" {
+			printed++
 		}
 	}
-	return reproduced, printed
-}
-
-// expected reports whether the table has a printed cell, can compute it, and has no note on it.
-func (t *Table) expected(p *reference.Cell) bool {
-	for _, r := range t.Rows {
-		views := t.views()
-		index := slices.IndexFunc(views, func(place view) bool { return place.printedSet(&r) == p.Dataset })
-		if index < 0 || r.name() != p.Row || r.Missing != "" {
-			continue
-		}
-		for _, c := range t.Columns {
-			if c.Label == p.Column {
-				return views[index].note(r.Label, c.Label) == nil
-			}
-		}
+	if t.Timed() {
+		return 0, printed
 	}
-	return false
+	expected := map[*reference.Cell]bool{} // cells that the table can compute and that have no note
+	t.eachPrinted(func(p view, row *Row, column string, printed *reference.Cell) {
+		if row.Missing == "" && p.note(row.Label, column) == nil {
+			expected[printed] = true
+		}
+	})
+	return len(expected), printed
 }

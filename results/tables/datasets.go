@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/results/tables/internal/analysis"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -44,7 +45,7 @@ func (d *DataSet) Validate() error {
 
 // fill replaces $name by its value, and $name... by the elements of its value. Without a data set, it replaces nothing.
 func (d *DataSet) fill(text string) (string, error) {
-	if d == nil {
+	if d.Label == "" {
 		return text, nil
 	}
 	values := d.Values
@@ -71,40 +72,23 @@ func (d *DataSet) adaptMetrics(list []metrics.Choice) []metrics.Choice {
 			list[i].Value = clone(c.Value)
 			list[i].Value.(metrics.SubCoded).SetCodes(d.Codes, metrics.AssignAuto)
 		}
-		list[i].Value = d.setComponents(list[i].Value)
+		if d.Components > 0 {
+			list[i].Value = analysis.WithComponents(list[i].Value, d.Components)
+		}
 	}
 	return list
-}
-
-// setComponents returns a metric with the data set's number of principal components, if the metric has this setting.
-func (d *DataSet) setComponents(m metrics.Metric) metrics.Metric {
-	if d.Components == 0 {
-		return m
-	}
-	m = clone(m)
-	var components *int // 0: the metric has no such setting
-	switch one := m.(type) {
-	case *metrics.MIG:
-		components = &one.Components
-	case *metrics.SAP:
-		components = &one.Components
-	}
-	if components != nil && *components > 0 {
-		*components = d.Components
-	}
-	return m
 }
 
 // view is a table on one of its data sets.
 type view struct {
 	*Table
-	data *DataSet // nil: the table lists none
+	data *DataSet // with an empty label if the table lists none
 }
 
 // views returns one view per data set of a table. A table without a list of data sets has one view.
 func (t *Table) views() []view {
 	if len(t.DataSets) == 0 {
-		return []view{{t, nil}}
+		return []view{{t, &DataSet{}}}
 	}
 	var list []view
 	for i := range t.DataSets {
@@ -113,16 +97,8 @@ func (t *Table) views() []view {
 	return list
 }
 
-// label returns the label of the data set, or "" if the table lists none.
-func (p view) label() string {
-	if p.data == nil {
-		return ""
-	}
-	return p.data.Label
-}
-
 func (p view) cellName(c Column) string {
-	if p.data == nil {
+	if p.data.Label == "" {
 		return c.Label
 	}
 	return c.Label + ", " + p.data.Label
@@ -143,8 +119,6 @@ func (p view) absent(r Row, scale string) string {
 		return "only at the scale " + r.Scales[0]
 	case !inScales(scale, r.Scales):
 		return "only at the scales " + strings.Join(r.Scales, ", ")
-	case p.data == nil:
-		return ""
 	case len(r.On) > 0 && !slices.Contains(r.On, p.data.Label):
 		return "only on " + strings.Join(r.On, ", ")
 	case p.data.Real && !p.real:
@@ -157,14 +131,14 @@ func (p view) absent(r Row, scale string) string {
 func (p view) note(row, column string) *Note {
 	for i := range p.Notes {
 		n := &p.Notes[i]
-		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, p.label())) {
+		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, p.data.Label)) {
 			return n
 		}
 	}
 	return nil
 }
 
-func (p view) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
+func (p view) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.data.Label, p.Printed.Dataset) }
 
 func (p view) printedCell(r *Row, column string) *reference.Cell {
 	return p.reference.Find(p.printedSet(r), r.name(), column)

@@ -21,12 +21,7 @@ type printedTau struct {
 	Compared `yaml:",inline"`
 	Digits   string `yaml:"digits" doc:".csv file in reference form: the other table's numbers with more digits, which round to the printed numbers; empty: the printed numbers"`
 
-	other *printedTable // set by Score
-}
-
-type printedTable struct {
-	*Table
-	texts []string // of the columns' metrics
+	other *Table // set by Score
 }
 
 func (*printedTau) Random() bool { return false }
@@ -41,11 +36,11 @@ func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metri
 		}
 		p.other = from
 	}
-	compared, err := p.column(p.other.Table)
+	compared, err := p.column(p.other)
 	if err != nil {
 		return r, err
 	}
-	x, err := p.other.numbers(compared, p.Raw)
+	x, err := p.other.printedOrder(compared, p.Raw)
 	if err != nil {
 		return r, err
 	}
@@ -53,34 +48,21 @@ func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metri
 	if err != nil {
 		return r, err
 	}
-	dataSets := len(p.other.views())
 	for _, column := range columns {
-		y, err := p.other.numbers(column, p.Raw)
+		y, err := p.other.printedOrder(column, p.Raw)
 		if err != nil {
 			return r, err
 		}
-		addTau(&r, column.Part, x, y, dataSets)
+		addTau(&r, column.Part, x, y, len(p.other.views()))
 	}
 	return r, nil
 }
 
-func (p *printedTau) read() (*printedTable, error) {
+// read opens the other table, with the further digits if there is a file of them.
+func (p *printedTau) read() (*Table, error) {
 	other, err := Open(p.Table)
-	if err != nil {
-		return nil, err
-	}
-	t := &printedTable{Table: other}
-	for _, c := range other.Columns {
-		text := ""
-		if !c.unmeasured() {
-			if text, err = runconfig.MetricText(c.Metric); err != nil {
-				return nil, err
-			}
-		}
-		t.texts = append(t.texts, text)
-	}
-	if p.Digits == "" {
-		return t, nil
+	if err != nil || p.Digits == "" {
+		return other, err
 	}
 	digits, err := reference.Read(configs.Tables(), p.Digits, p.Digits)
 	if err != nil {
@@ -92,17 +74,25 @@ func (p *printedTau) read() (*printedTable, error) {
 			return nil, fmt.Errorf("%s:%d: %s does not round to a printed number of %s", p.Digits, c.Line, c.Mean.Text, p.Table)
 		}
 	}
-	t.reference = digits
-	return t, nil
+	other.reference = digits
+	return other, nil
 }
 
-func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
+// columnsOf returns the columns that show a metric with the same options.
+func (t *Table) columnsOf(c metrics.Choice) (list []*Column, err error) {
+	shown, err := t.distinctMetrics()
+	if err != nil {
+		return nil, err
+	}
 	want, err := runconfig.MetricText(c)
 	if err != nil {
 		return nil, err
 	}
-	for i, text := range t.texts {
-		if text == want {
+	for _, m := range shown {
+		if m.text != want {
+			continue
+		}
+		for _, i := range m.columns {
 			list = append(list, &t.Columns[i])
 		}
 	}
@@ -112,8 +102,8 @@ func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 	return list, nil
 }
 
-// numbers returns the printed numbers of a column, by row and data set. Unless raw, larger is better.
-func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
+// printedOrder returns the printed numbers of a column, by row and data set. Unless raw, larger is better.
+func (t *Table) printedOrder(c *Column, raw bool) ([]float64, error) {
 	sign := 1.0
 	if raw && c.Transform == expMinus || !raw && c.Better() == metrics.LowerIsBetter {
 		sign = -1

@@ -18,7 +18,7 @@ import (
 func TestOverColumns(t *testing.T) {
 	distance := must.Get(metrics.Named("dlsbd"))(t)
 	gap := must.Get(metrics.Named("mig"))(t)
-	on := view{&Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}, nil}
+	on := view{&Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}, &DataSet{}}
 	quoted := &Table{Name: "x", Scales: Scales{{Name: QuickScale, Seeds: 1}}}
 	r := &Result{Name: "x", Table: quoted}
 	for i, d := range []float64{0, 0.25, 0.5} {

@@ -71,10 +71,10 @@ func (p view) key(planner *Planner, row Row) (string, error) {
 		return key, nil
 	}
 	if source == nil {
-		return "missing " + p.Name + " " + row.Label + " " + p.label(), nil
+		return "missing " + p.Name + " " + row.Label + " " + p.data.Label, nil
 	}
 	text, err := config.Encode(struct{ From SourceChoice }{row.From})
-	return fmt.Sprintf("%s%s %s", text, p.Folder, p.label()), err
+	return fmt.Sprintf("%s%s %s", text, p.Folder, p.data.Label), err
 }
 
 // cellKeys returns the keys of a cell: the key of its measurement and, with a printed number, the key of that number.
@@ -91,7 +91,7 @@ func (p view) cellKeys(row Row, c *Column, source string) ([]string, error) {
 	}
 	metric := *c
 	metric.Label, metric.Group, metric.Doc, metric.Decimals = "", "", "", nil
-	if p.data != nil && !c.unmeasured() {
+	if !c.unmeasured() {
 		metric.Metric = p.data.adaptMetrics([]metrics.Choice{c.Metric})[0]
 	}
 	text, err := config.Encode(metric)

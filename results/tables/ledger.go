@@ -26,20 +26,6 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// current returns the record of a planned run and its entry, or nil if there is no record or the record is stale.
-func (l *ledgerFinder) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
-	e, err := l.entry(r)
-	if err != nil || e.State == "" {
-		return nil, e, err
-	}
-	last := l.pending[len(l.pending)-1]
-	l.pending = nil
-	if last.staleReason != "" {
-		return nil, e, nil
-	}
-	return last.run, e, nil
-}
-
 // Contribution collects the table's ended runs at a scale from a folder. It takes runs that the ledger lacks or has
 // only as stale, and runs with a record that lacks an analysis or a metric.
 func (t *Table) Contribution(o Options) (*ledger.File, error) {
@@ -63,7 +49,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		if e.State != sweep.Finished && e.State != sweep.Failed {
 			continue
 		}
-		record, entry, err := l.current(r)
+		record, err := l.find(r)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +57,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if record != nil && !improves(run, record, entry) {
+		if record.current() && !improves(run, record) {
 			continue
 		}
 		if err := ledger.Clean(c, run); err != nil {
@@ -92,17 +78,17 @@ func (t *Table) Others(o Options) ([]string, error) {
 	return sweep.Others(entries, runs), err
 }
 
-// improves reports whether a run has results that its record, with the entry, lacks.
-func improves(run ledger.Run, record *ledger.Run, entry sweep.Entry) bool {
-	if !run.Finished() || !record.Finished() {
+// improves reports whether a run has results that its record lacks.
+func improves(run ledger.Run, record ledgerRecord) bool {
+	if !run.Finished() || !record.run.Finished() {
 		return run.Finished()
 	}
 	for file := range run.Stored {
-		if record.Stored[file] == nil {
+		if record.run.Stored[file] == nil {
 			return true
 		}
 	}
-	return slices.ContainsFunc(entry.Metrics, unmeasured)
+	return slices.ContainsFunc(record.entry.Metrics, unmeasured)
 }
 
 // Accept checks a contribution to the ledger against the table's plan. The table must need every run at the recorded
@@ -146,24 +132,20 @@ func (t *Table) Accept(f *ledger.File) error {
 // checkReplacement checks a run that would replace a record. The run must be finished, and its plan must measure the
 // metrics of the record, because other tables may show these metrics.
 func (l *ledgerFinder) checkReplacement(r *ledger.Run, planned sweep.Run) error {
-	old, _, err := l.current(planned)
-	if err != nil || old == nil || !old.Finished() {
+	old, err := l.find(planned)
+	if err != nil || !old.current() || !old.run.Finished() {
 		return err
 	}
 	if !r.Finished() {
 		return fmt.Errorf("error: it failed (%s), and the ledger's record of it is finished; want a finished run in its place", r.Error)
 	}
-	oldConfig, err := l.config(old)
+	oldConfig, err := l.config(old.run)
 	if err != nil {
 		return err
 	}
-	var plannedMetrics []string
-	for _, m := range planned.Config.Metrics.Final {
-		text, err := runconfig.MetricText(m)
-		if err != nil {
-			return err
-		}
-		plannedMetrics = append(plannedMetrics, text)
+	plannedMetrics, err := runconfig.MetricTexts(planned.Config.Metrics.Final)
+	if err != nil {
+		return err
 	}
 	for _, text := range oldConfig.metrics {
 		if !slices.Contains(plannedMetrics, text) {
@@ -215,11 +197,11 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 		if len(chosen) == c.Count {
 			break
 		}
-		current, _, err := candidate.ledger.current(candidate.Run)
+		record, err := candidate.ledger.find(candidate.Run)
 		if err != nil {
 			return nil, err
 		}
-		if current == nil {
+		if !record.current() {
 			c.Stale++
 			continue
 		}
@@ -352,7 +334,6 @@ type ledgerFinder struct {
 	brief    bool // only search by config if the ledger has the run's name, because this search is slow
 	planned  map[string]plannedRun
 	planners map[string]*Planner  // of the planned runs, by hash
-	pending  []ledgerRecord       // the ledger's runs in the last requests
 	shown    map[*ledger.Run]bool // runs shown in rows
 	total    Origin
 	configs  map[string]*recordedConfig // configs in the ledger, by ID
@@ -371,11 +352,15 @@ func (t *Table) ledgerFinder(o Options, outline bool) (*ledgerFinder, []sweep.Ru
 	return &ledgerFinder{book: book, planned: p.planned, planners: p.byHash}, runs, nil
 }
 
-// ledgerRecord is a run of the ledger. If it is stale, it also has the reason.
+// ledgerRecord is a run of the ledger for a planned run. Without such a run, it is empty.
 type ledgerRecord struct {
 	run         *ledger.Run
-	staleReason string
+	entry       sweep.Entry // the run as if it had a folder
+	staleReason string      // empty: the run is not stale
 }
+
+// current reports whether there is a run that is not stale.
+func (x ledgerRecord) current() bool { return x.run != nil && x.staleReason == "" }
 
 // recordedConfig is a config of the ledger, as far as today's code can read it.
 type recordedConfig struct {
@@ -383,29 +368,29 @@ type recordedConfig struct {
 	metrics  []string
 }
 
-// entry returns the record of a planned run. If the ledger lacks the run, the state is empty.
-func (l *ledgerFinder) entry(r sweep.Run) (sweep.Entry, error) {
+// find returns the record of a planned run.
+func (l *ledgerFinder) find(r sweep.Run) (ledgerRecord, error) {
 	if l.book.Len() == 0 {
-		return sweep.Entry{}, nil
+		return ledgerRecord{}, nil
 	}
 	known, complete := l.book.Settings(l.planned[r.Hash].digest), l.planned[r.Hash].complete
 	// another table may describe the same run with other settings
 	if complete != nil && (known != nil || !l.brief || l.book.Named(r.Name)) {
 		var err error
 		if r, err = complete(); err != nil {
-			return sweep.Entry{}, err
+			return ledgerRecord{}, err
 		}
 	}
 	if known == nil {
 		known = l.book.Hash(r.Hash)
 	}
 	if known == nil {
-		return sweep.Entry{}, nil
+		return ledgerRecord{}, nil
 	}
-	e := entryOf(known)
-	why, err := l.stale(known, r, &e)
-	l.pending = append(l.pending, ledgerRecord{known, why})
-	return e, err
+	x := ledgerRecord{run: known, entry: entryOf(known)}
+	var err error
+	x.staleReason, err = l.stale(known, r, &x.entry)
+	return x, err
 }
 
 // entryOf creates the entry of a run without a local folder.
@@ -460,12 +445,8 @@ func (l *ledgerFinder) config(r *ledger.Run) (*recordedConfig, error) {
 	}
 	s := &recordedConfig{}
 	if c, err := l.book.Load(r); err == nil {
-		for _, m := range c.Metrics.Final {
-			text, err := runconfig.MetricText(m)
-			if err != nil {
-				return nil, err
-			}
-			s.metrics = append(s.metrics, text)
+		if s.metrics, err = runconfig.MetricTexts(c.Metrics.Final); err != nil {
+			return nil, err
 		}
 		if s.training, err = trainingHash(c); err != nil {
 			return nil, err
@@ -503,14 +484,13 @@ const notMeasured = "the run in the ledger has not measured it"
 
 func unmeasured(r metrics.Result) bool { return slices.Contains(r.Notes, notMeasured) }
 
-// countShown counts the runs of the last requests as shown, and appends the reasons why they are stale.
-func (l *ledgerFinder) countShown(stale []string) []string {
+// countShown counts the records of a seed as shown. It returns the first reason why one is stale, or "".
+func (l *ledgerFinder) countShown(records []ledgerRecord) (why string) {
 	if l.shown == nil {
 		l.shown = map[*ledger.Run]bool{}
 		l.total.Versions, l.total.Reasons = map[string]int{}, map[string]int{}
 	}
-	why := ""
-	for _, t := range l.pending {
+	for _, t := range records {
 		why = cmp.Or(why, t.staleReason)
 		if l.shown[t.run] { // rows share runs
 			continue
@@ -525,11 +505,7 @@ func (l *ledgerFinder) countShown(stale []string) []string {
 			l.total.Reasons[t.staleReason]++
 		}
 	}
-	l.pending = nil
-	if why != "" {
-		stale = append(stale, why)
-	}
-	return stale
+	return why
 }
 
 // origin returns the counts so far, or nil if there are no runs.

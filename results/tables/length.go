@@ -58,7 +58,7 @@ func (x *lengthFinder) lengths(t *Table, scale string) ([][]float64, error) {
 			if err != nil {
 				return nil, err
 			}
-			key := rowOnDataSet{i, view.label()}
+			key := rowOnDataSet{i, view.data.Label}
 			for k, c := range configs[key] {
 				if len(full[key]) != len(configs[key]) {
 					break
@@ -80,7 +80,7 @@ type rowOnDataSet struct {
 func (t *Table) configsByRow(scale string) (map[rowOnDataSet][]train.Config, error) {
 	list := map[rowOnDataSet][]train.Config{}
 	return list, t.firstSeedConfigs(scale, func(row int, view view, c train.Config) {
-		list[rowOnDataSet{row, view.label()}] = append(list[rowOnDataSet{row, view.label()}], c)
+		list[rowOnDataSet{row, view.data.Label}] = append(list[rowOnDataSet{row, view.data.Label}], c)
 	})
 }
 

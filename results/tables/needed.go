@@ -27,11 +27,11 @@ func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
 	}
 	var left []sweep.Run
 	for _, r := range runs {
-		e, err := l.entry(r)
+		record, err := l.find(r)
 		if err != nil {
 			return nil, err
 		}
-		if e.State == "" || e.State == sweep.Finished && l.planners[r.Hash].lacks(r, e) {
+		if record.run == nil || record.run.Finished() && l.planners[r.Hash].lacks(r, record.entry) {
 			left = append(left, r)
 		}
 	}
@@ -132,11 +132,11 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 	var list []Planned
 	for _, o := range outlines {
 		one := Planned{Key: t.RunsFolder() + "/" + o.Hash, Kind: kindOf(o.Name, scale)}
-		r, _, err := l.current(o)
+		record, err := l.find(o)
 		if err != nil {
 			return nil, err
 		}
-		if r != nil && r.Finished() {
+		if r := record.run; record.current() && r.Finished() {
 			if one.Seconds, one.Wall = r.CPU, r.CPU == 0; one.Wall {
 				one.Seconds = r.Seconds
 				if r.Machine != nil {

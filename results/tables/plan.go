@@ -24,7 +24,7 @@ func (t *Table) plan(scaleName string, outline bool) (*Planner, []sweep.Run, err
 	p.outline = outline
 	var all []sweep.Run
 	known, names := map[string]bool{}, map[string]bool{}
-	for seed := range uint64(p.seeds) {
+	for seed := range uint64(p.scale.Seeds) {
 		err := p.eachRow(seed, func(_ int, _ view, planner *Planner, runs []sweep.Run) {
 			for _, r := range runs {
 				if known[r.Hash] {
@@ -49,7 +49,7 @@ func (t *Table) plan(scaleName string, outline bool) (*Planner, []sweep.Run, err
 func (p *Planner) eachRow(seed uint64, f func(row int, view view, planner *Planner, runs []sweep.Run)) error {
 	for i, row := range p.table.Rows {
 		for _, view := range p.table.views() {
-			source, ok := view.row(row, p.scale).From.Value.(Trained)
+			source, ok := view.row(row, p.scale.Name).From.Value.(Trained)
 			if !ok {
 				continue
 			}
@@ -85,7 +85,7 @@ func (t *Table) planner(scaleName string) (*Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Planner{table: t, seeds: scale.Seeds, folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, cache: t.shared()}
+	p := &Planner{table: t, scale: scale, dataSet: &DataSet{}, cache: t.shared()}
 	p.byDataSet, p.byHash = map[*DataSet]*Planner{}, map[string]*Planner{}
 	p.compared, p.planned = map[string]*comparedRuns{}, map[string]plannedRun{}
 	measured, err := t.distinctMetrics()
@@ -122,15 +122,11 @@ func (p *Planner) addMetrics(also []metrics.Choice) error {
 // Planner plans the runs of a table at one scale, for one of its data sets.
 type Planner struct {
 	table   *Table // at the scale
-	seeds   int
-	folder  string // folder of the table's file, for the files that the table names
-	scale   string // name of the scale
-	set     sweep.Settings
+	scale   *Scale
 	metrics []metrics.Choice // metrics that runs measure
 	columns []metrics.Choice // the columns' metrics
-	dataSet *DataSet         // nil: the table lists no data sets
+	dataSet *DataSet         // with an empty label if the table lists none
 	codes   string           // text of the data set's sub-codes
-	real    bool             // public data sets replace twins
 
 	compared  map[string]*comparedRuns // runs of the compared tables, by name
 	byDataSet map[*DataSet]*Planner    // planners for data sets
@@ -151,7 +147,7 @@ type plannedRun struct {
 }
 
 func (p *Planner) onDataSet(d *DataSet) *Planner {
-	if d == nil {
+	if d.Label == "" {
 		return p
 	}
 	planner := p.byDataSet[d]
@@ -170,22 +166,19 @@ func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 // Name returns the name of a row's run: row, data set, "real" on public data sets, scale and seed, joined.
 func (p *Planner) Name(row string, seed uint64) string {
 	name := FileName(row)
-	if p.dataSet != nil {
+	if p.dataSet.Label != "" {
 		name += "_" + FileName(p.dataSet.Label)
 	}
-	if p.real {
+	if p.table.real {
 		name += "_real"
 	}
-	return fmt.Sprintf("%s_%s_seed%d", name, p.scale, seed)
+	return fmt.Sprintf("%s_%s_seed%d", name, p.scale.Name, seed)
 }
 
 // overrides lists the settings of a run; later settings win.
 func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
-	var d DataSet
-	if p.dataSet != nil {
-		d = *p.dataSet
-	}
-	list := slices.Concat(s.Set, d.Set, p.set, d.ByScale[p.scale], s.ByScale[p.scale])
+	d := p.dataSet
+	list := slices.Concat(s.Set, d.Set, p.scale.Set, d.ByScale[p.scale.Name], s.ByScale[p.scale.Name])
 	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
 	for i, text := range overrides {
 		var err error
@@ -222,11 +215,7 @@ func (p *Planner) withMetrics(s Source) (*Planner, error) {
 		return p, nil
 	}
 	extended := *p
-	more := m.extraMetrics()
-	if p.dataSet != nil {
-		more = p.dataSet.adaptMetrics(more)
-	}
-	return &extended, extended.addMetrics(more)
+	return &extended, extended.addMetrics(p.dataSet.adaptMetrics(m.extraMetrics()))
 }
 
 // runsOf lists the runs of a row on a data set for a seed, and returns their planner.
@@ -246,7 +235,7 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	b, err := p.cache.configs.Base(file, p.folder)
+	b, err := p.cache.configs.Base(file, p.table.folder)
 	if err != nil {
 		return sweep.Run{}, err
 	}
@@ -254,9 +243,9 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	digest := b.Digest(append(overrides[:len(overrides):len(overrides)], p.metricsKey(s)...), p.real)
+	digest := b.Digest(append(overrides[:len(overrides):len(overrides)], p.metricsKey(s)...), p.table.real)
 	complete := func() (sweep.Run, error) {
-		settings := runconfig.Settings{Overrides: overrides, Seed: seed, Real: p.real, Metrics: s.Metrics}
+		settings := runconfig.Settings{Overrides: overrides, Seed: seed, Real: p.table.real, Metrics: s.Metrics}
 		settings.Unhashed = p.unhashed
 		return p.cache.configs.Run(b, name, settings)
 	}
@@ -276,7 +265,7 @@ func (p *Planner) metricsKey(s RunSettings) []string {
 	switch {
 	case len(s.Metrics) == 0:
 		return []string{"no metrics"}
-	case p.dataSet != nil && len(p.dataSet.Codes) > 0:
+	case len(p.dataSet.Codes) > 0:
 		return []string{"codes " + p.codes}
 	}
 	return nil

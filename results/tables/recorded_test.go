@@ -100,8 +100,8 @@ func put(t *testing.T, table *Table, f *ledger.File) {
 	if err := os.MkdirAll(dir, 0o777); err != nil || !own {
 		t.Fatal(err)
 	}
-	if _, _, err := ledger.Merge(filepath.Join(dir, "quick.jsonl"), f); err != nil {
-		t.Fatal(err)
+	for _, u := range must.Get(ledger.Updates(dir, f, false))(t) {
+		must.OK(t, u.Write())
 	}
 }
 

@@ -76,8 +76,8 @@ type tau struct {
 	compared *comparedRuns // set by Plan
 }
 
+// comparedRuns plans the runs of another table.
 type comparedRuns struct {
-	table   *Table
 	planner *Planner
 	texts   []string               // texts of the metrics that the runs measure
 	bySeed  map[uint64][]sweep.Run // by row and then by data set
@@ -96,18 +96,19 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 		p.compared[t.Table] = compared
 	}
 	t.compared = compared
-	if _, err := t.column(compared.table); err != nil {
+	other := compared.planner.table
+	if _, err := t.column(other); err != nil {
 		return nil, err
 	}
 	if runs, ok := compared.bySeed[seed]; ok {
 		return runs, nil
 	}
 	var all []sweep.Run
-	for _, row := range compared.table.Rows {
-		for _, view := range compared.table.views() {
-			source, ok := view.row(row, p.scale).From.Value.(Trained)
+	for _, row := range other.Rows {
+		for _, view := range other.views() {
+			source, ok := view.row(row, p.scale.Name).From.Value.(Trained)
 			if !ok {
-				return nil, fmt.Errorf("row %q of table %s is not trained at the scale %s; want a run for every row and seed", row.Label, t.Table, p.scale)
+				return nil, fmt.Errorf("row %q of table %s is not trained at the scale %s; want a run for every row and seed", row.Label, t.Table, p.scale.Name)
 			}
 			runs, err := source.Plan(compared.planner.onDataSet(view.data), row.Label, seed)
 			if err != nil {
@@ -126,27 +127,21 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 
 // compare opens the other table and prepares the planning of its runs.
 func (t *tau) compare(p *Planner) (*comparedRuns, error) {
-	open := func() (*Table, error) { return t.open(p.folder) }
-	other, err := p.cache.tables.Get(otherTable{p.folder, t.Table, false}, open)
+	open := func() (*Table, error) { return t.open(p.table.folder) }
+	other, err := p.cache.tables.Get(otherTable{p.table.folder, t.Table, false}, open)
 	if err != nil {
 		return nil, err
 	}
-	otherPlanner, err := other.planner(p.scale)
+	if p.table.real {
+		other = other.OnReal()
+	}
+	planner, err := other.planner(p.scale.Name)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Table, err)
 	}
-	compared := &comparedRuns{table: otherPlanner.table, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
-	compared.planner.byDataSet = map[*DataSet]*Planner{}
-	compared.planner.folder, compared.planner.set = otherPlanner.folder, otherPlanner.set
-	compared.planner.metrics, compared.planner.columns = otherPlanner.metrics, otherPlanner.columns
-	for _, m := range otherPlanner.metrics {
-		text, err := runconfig.MetricText(m)
-		if err != nil {
-			return nil, err
-		}
-		compared.texts = append(compared.texts, text)
-	}
-	return compared, nil
+	planner.planned, planner.outline, planner.unhashed = p.planned, p.outline, p.unhashed
+	texts, err := runconfig.MetricTexts(planner.metrics)
+	return &comparedRuns{planner, texts, map[uint64][]sweep.Run{}}, err
 }
 
 func (r *comparedRuns) metricIndex(m metrics.Choice) (int, error) {
@@ -157,7 +152,7 @@ func (r *comparedRuns) metricIndex(m metrics.Choice) (int, error) {
 	if index := slices.Index(r.texts, text); index >= 0 {
 		return index, nil
 	}
-	return 0, fmt.Errorf("the runs of table %s do not measure %s with the same options", r.table.Name, m.Name)
+	return 0, fmt.Errorf("the runs of table %s do not measure %s with the same options", r.planner.table.Name, m.Name)
 }
 
 // Results implements Trained. The value is tau of the metrics' values. For parts with a single number, the part is tau
@@ -166,7 +161,8 @@ func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 	if t.compared == nil {
 		return nil, nil, errors.New("there is no plan of runs; want one before their results")
 	}
-	column, err := t.column(t.compared.table)
+	other := t.compared.planner.table
+	column, err := t.column(other)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,7 +170,7 @@ func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 	if err != nil {
 		return nil, nil, err
 	}
-	dataSets := len(t.compared.table.views())
+	dataSets := len(other.views())
 	compared, err := metricValues(runs, index, column.Part, column.Of, t.sign(column.Metric))
 	if err != nil {
 		return nil, nil, err

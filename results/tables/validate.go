@@ -160,7 +160,7 @@ func (t *Table) checkDataSets(key string, labels []string) error {
 // dataSetLabels lists the labels of the data sets, or one empty label if the table lists none.
 func (t *Table) dataSetLabels() (labels []string) {
 	for _, p := range t.views() {
-		labels = append(labels, p.label())
+		labels = append(labels, p.data.Label)
 	}
 	return labels
 }

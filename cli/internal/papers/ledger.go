@@ -87,37 +87,33 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 	if err := disk.MakeDir(dir); err != nil {
 		return err
 	}
-	names := ledger.Names(f, c.Real)
-	if err := c.checkReplacements(f, dir, names, s); err != nil {
+	updates, err := ledger.Updates(dir, f, c.Real)
+	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		path := ledger.Path(dir, name)
-		added, replaced, err := ledger.Merge(path, f.Of(name, c.Real))
-		if err != nil {
+	if err := c.checkReplacements(updates, s); err != nil {
+		return err
+	}
+	for _, u := range updates {
+		if err := u.Write(); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Log, "%s: %s added, %d replaced\n", path, wording.Count(added, "run"), replaced)
+		fmt.Fprintf(s.Log, "%s: %s added, %d replaced\n", u.Path, wording.Count(u.Added, "run"), len(u.Replaced))
 	}
 	return nil
 }
 
 // checkReplacements prints the records that runs would replace. Without --replace, any such record is an error.
-func (c *Command) checkReplacements(f *ledger.File, dir string, names []string, s *ui.Streams) error {
+func (c *Command) checkReplacements(updates []*ledger.Update, s *ui.Streams) error {
 	n := 0
-	for _, name := range names {
-		path := ledger.Path(dir, name)
-		list, err := ledger.Replacements(path, f.Of(name, c.Real))
-		if err != nil {
-			return err
-		}
-		for _, r := range list {
-			fmt.Fprintf(s.Log, "%s: %s replaces a record\n", path, r.Run)
+	for _, u := range updates {
+		for _, r := range u.Replaced {
+			fmt.Fprintf(s.Log, "%s: %s replaces a record\n", u.Path, r.Run)
 			for _, change := range r.Changes {
 				fmt.Fprintf(s.Log, "  %s\n", change)
 			}
 		}
-		n += len(list)
+		n += len(u.Replaced)
 	}
 	if n > 0 && !c.Replace {
 		return fmt.Errorf("%s: %s would replace records of the ledger that differ, as listed; nothing is written; --replace accepts them", c.Accept, wording.Count(n, "run"))

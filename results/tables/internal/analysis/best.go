@@ -103,22 +103,33 @@ const medName = "med"
 func (b *Best) settings(choices []metrics.Choice) []metrics.Choice {
 	list := slices.Clone(choices)
 	for i, c := range list {
-		switch m := c.Value.(type) {
-		case *metrics.MED:
+		list[i].Value = WithComponents(c.Value, 0)
+		if m, ok := c.Value.(*metrics.MED); ok {
 			one := *m
 			one.TopK = b.K
-			list[i].Value = &one
-		case *metrics.MIG:
-			one := *m
-			one.Components = 0
-			list[i].Value = &one
-		case *metrics.SAP:
-			one := *m
-			one.Components = 0
 			list[i].Value = &one
 		}
 	}
 	return list
+}
+
+// WithComponents returns a metric of principal components with n of them, and any other metric as it is.
+func WithComponents(m metrics.Metric, n int) metrics.Metric {
+	switch m := m.(type) {
+	case *metrics.MIG:
+		if m.Components > 0 {
+			one := *m
+			one.Components = n
+			return &one
+		}
+	case *metrics.SAP:
+		if m.Components > 0 {
+			one := *m
+			one.Components = n
+			return &one
+		}
+	}
+	return m
 }
 
 func (b *Best) file() string { return fmt.Sprintf("top-%d.json", b.K) }

@@ -26,7 +26,6 @@ type Cache struct {
 	bases    Memo[[2]string, *Base]       // by folder and name
 	families Memo[string, *family]        // by digest of the settings without the seed
 	texts    Memo[metrics.Metric, string] // of metrics
-	lists    Memo[listKey, string]        // of lists of metrics
 }
 
 // family is the common part of runs that differ only in name and seed. They share the pointers in the config.
@@ -41,12 +40,6 @@ func (f *family) run(name string, seed uint64) sweep.Run {
 	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(f.identity(seed))}
 }
 
-// listKey identifies a list of metrics by its memory address.
-type listKey struct {
-	first *metrics.Choice
-	count int
-}
-
 // Settings are the settings of a run.
 type Settings struct {
 	Overrides []string // key.path=value; the last one is the seed
@@ -57,12 +50,16 @@ type Settings struct {
 }
 
 func (c *Cache) Run(b *Base, name string, s Settings) (sweep.Run, error) {
-	text, err := c.textOf(s.Metrics)
-	if err != nil {
-		return sweep.Run{}, err
-	}
 	last := len(s.Overrides) - 1
-	key := b.Digest(append(s.Overrides[:last:last], text), s.Real)
+	parts := s.Overrides[:last:last]
+	for _, m := range s.Metrics {
+		text, err := c.Text(m)
+		if err != nil {
+			return sweep.Run{}, err
+		}
+		parts = append(parts, text)
+	}
+	key := b.Digest(parts, s.Real)
 	if known, ok := c.families.Find(key); ok {
 		return known.run(name, s.Seed), nil
 	}
@@ -121,24 +118,27 @@ func (b *Base) Digest(overrides []string, real bool) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-func (c *Cache) textOf(list []metrics.Choice) (string, error) {
-	if len(list) == 0 {
-		return "", nil
-	}
-	return c.lists.Get(listKey{&list[0], len(list)}, func() (string, error) {
-		text, err := config.Encode(struct{ Metrics []metrics.Choice }{list})
-		return string(text), err
-	})
-}
-
 // Text returns the text of a metric, see [MetricText].
 func (c *Cache) Text(m metrics.Choice) (string, error) {
 	return c.texts.Get(m.Value, func() (string, error) { return MetricText(m) })
 }
 
+// MetricText returns the settings of a metric in config format. Equal metrics have equal texts.
 func MetricText(c metrics.Choice) (string, error) {
 	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
 	return string(text), err
+}
+
+// MetricTexts returns the text of each metric.
+func MetricTexts(list []metrics.Choice) ([]string, error) {
+	texts := make([]string, len(list))
+	for i, c := range list {
+		var err error
+		if texts[i], err = MetricText(c); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
 }
 
 // placeholders matches $name and, in lists, $name... with the following comma.
