@@ -3,6 +3,8 @@ package sheet
 import (
 	"bytes"
 	"encoding/base64"
+	"image"
+	"image/color"
 	"image/png"
 	"math"
 	"strings"
@@ -10,7 +12,9 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/report/web"
 )
 
 // Thumbnails of any images remain within their bounds.
@@ -37,6 +41,22 @@ func TestThumbnails(t *testing.T) {
 	}
 	if s, err := Thumbnails(nil, []int{0}); s != nil || err != nil {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// A thumbnail has the mean colour of each block of pixels, rounded. A block at the edge has fewer pixels.
+func TestThumbnailColours(t *testing.T) {
+	p := image.NewRGBA(image.Rect(5, 5, 8, 7)) // 3 x 2 pixels
+	for x := range 3 {
+		for y := range 2 {
+			p.SetRGBA(5+x, 5+y, color.RGBA{uint8(10 * (x + y)), uint8(x), uint8(50 * y), 255})
+		}
+	}
+	sheet, thumbnails := thumbnailSheet([]image.Image{p, p}, 2)
+	must.Equal(t, thumbnails, web.Thumbnails{Width: 2, Height: 1, Across: 1, Count: 2}, "layout")
+	for _, y := range []int{0, 1} { // one row for each picture
+		must.Equal(t, color.RGBAModel.Convert(sheet.At(0, y)), color.Color(color.RGBA{10, 1, 25, 255}), "four pixels")
+		must.Equal(t, color.RGBAModel.Convert(sheet.At(1, y)), color.Color(color.RGBA{25, 2, 25, 255}), "two pixels")
 	}
 }
 
