@@ -70,8 +70,6 @@ func (b *builder) node(n program.Node) node {
 			return p
 		}
 		return b.newQuantifier(n)
-	case *program.Centre:
-		return newCentre(b, n)
 	case *program.Fit:
 		return newFit(b, n)
 	case *program.Independence:
