@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorgonia.org/gorgonia"
@@ -284,34 +284,34 @@ func (x *lossCheck) settings() {
 }
 
 // option returns the field of settings with a key, or the zero Value.
-func option(v reflect.Value, key string) (match reflect.Value) {
-	eachOption(v, func(k string, field reflect.Value) {
-		if k == key {
-			match = field
+func option(settings reflect.Value, key string) (match reflect.Value) {
+	settings = reflect.Indirect(settings)
+	for i := 0; settings.Kind() == reflect.Struct && i < settings.NumField() && !match.IsValid(); i++ {
+		field := settings.Type().Field(i)
+		switch name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); {
+		case !field.IsExported():
+		case name == key:
+			match = settings.Field(i)
+		case name == "" && field.Anonymous:
+			match = option(settings.Field(i), key)
 		}
-	})
+	}
 	return match
 }
 
-// eachOption calls f for the options of settings.
-func eachOption(v reflect.Value, f func(key string, field reflect.Value)) {
-	for v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return
+// changeOptions calls f with settings that differ from a loss's settings in one option.
+func (x *lossCheck) changeOptions(f func(key string, l losses.Loss)) {
+	text, err := config.Encode(x.loss)
+	x.must(err, "its settings cannot be written")
+	for _, o := range config.Options(x.loss) {
+		if o.Key == "weight" || strings.HasPrefix(o.Key, "weight.") {
+			continue
 		}
-		v = v.Elem()
-	}
-	if v.Kind() != reflect.Struct {
-		return
-	}
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		switch key := strings.Split(field.Tag.Get("yaml"), ",")[0]; {
-		case !field.IsExported():
-		case field.Anonymous && key == "":
-			eachOption(v.Field(i), f)
-		case key != "":
-			f(key, v.Field(i))
+		for _, value := range x.otherValues(text, o) {
+			l := x.entry.New()
+			if config.Load("settings.yaml", text, l, o.Key+"="+value) == nil {
+				f(o.Key, l)
+			}
 		}
 	}
 }
@@ -319,77 +319,30 @@ func eachOption(v reflect.Value, f func(key string, field reflect.Value)) {
 // knownNames matches the list of names in an error such as "unknown x; known: a, b".
 var knownNames = regexp.MustCompile(`known: (.*)$`)
 
-// changeOptions calls f with settings that differ in one option. A number changes a little. For a name it tries each
-// name that the error for an unknown name lists.
-func changeOptions(base losses.Loss, f func(key string, l losses.Loss)) {
-	if reflect.TypeOf(base).Kind() != reflect.Pointer {
-		return
-	}
-	eachOption(reflect.ValueOf(base), func(key string, field reflect.Value) {
-		if key == "weight" {
-			return
+// otherValues returns other values of an option in settings: a number that changes a little, or all names that the
+// error for an unknown name lists.
+func (x *lossCheck) otherValues(settings []byte, o config.Option) []string {
+	switch o.Type {
+	case "number":
+		if v, err := strconv.ParseFloat(o.Default, 64); err == nil {
+			return []string{fmt.Sprint(v*2 + 0.5)}
 		}
-		try := func(edit func(v reflect.Value) bool) {
-			copied := reflect.New(reflect.TypeOf(base).Elem())
-			copied.Elem().Set(reflect.ValueOf(base).Elem())
-			if !edit(option(copied, key)) {
-				return
-			}
-			l := copied.Interface().(losses.Loss)
-			if v, ok := l.(config.Validator); !ok || v.Validate() == nil {
-				f(key, l)
-			}
+	case "integer":
+		if v, err := strconv.Atoi(o.Default); err == nil {
+			return []string{fmt.Sprint(v + 1)}
 		}
-		if names := namesOfOption(field); names != nil {
-			for _, name := range names {
-				try(func(v reflect.Value) bool { return setText(v, name) })
-			}
-			return
+	case "true or false":
+		return []string{fmt.Sprint(o.Default != "true")}
+	default:
+		err := config.Load("settings.yaml", settings, x.entry.New(), o.Key+`="?"`)
+		if err == nil {
+			break
 		}
-		switch field.Kind() {
-		case reflect.Float64:
-			try(func(v reflect.Value) bool { v.SetFloat(v.Float()*2 + 0.5); return true })
-		case reflect.Int:
-			try(func(v reflect.Value) bool { v.SetInt(v.Int() + 1); return true })
-		case reflect.Bool:
-			try(func(v reflect.Value) bool { v.SetBool(!v.Bool()); return true })
-		}
-	})
-}
-
-// namesOfOption lists the possible names of an option, or nil if the option is not a name.
-func namesOfOption(field reflect.Value) []string {
-	u, ok := newText(field).Interface().(encoding.TextUnmarshaler)
-	if !ok {
-		return nil
-	}
-	if err := u.UnmarshalText([]byte("?")); err != nil {
 		if m := knownNames.FindStringSubmatch(err.Error()); m != nil {
 			return strings.Split(m[1], ", ")
 		}
 	}
-	return []string{}
-}
-
-// newText returns a pointer to a new value of a field, or of its base type for a pointer field.
-func newText(field reflect.Value) reflect.Value {
-	if field.Kind() == reflect.Pointer {
-		return reflect.New(field.Type().Elem())
-	}
-	return reflect.New(field.Type())
-}
-
-func setText(field reflect.Value, name string) bool {
-	v := newText(field)
-	if v.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(name)) != nil {
-		return false
-	}
-	if field.Kind() == reflect.Pointer {
-		field.Set(v)
-	} else {
-		field.Set(v.Elem())
-	}
-	return true
+	return nil
 }
 
 // checkKeys computes a loss with many settings, each in a separate graph and then all in one graph. In the shared
@@ -411,7 +364,8 @@ func checkKeys(f *findings, variants []losses.Loss, e registry.Entry[losses.Loss
 	}
 	for i, l := range variants {
 		add(fmt.Sprintf("settings %d", i), l)
-		changeOptions(l, func(key string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, key), l) })
+		x := &lossCheck{findings: f, loss: l, entry: e}
+		x.changeOptions(func(key string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, key), l) })
 	}
 	for i, v := range f.results("many settings in one graph", slices.Clone(shared)...) {
 		if differs(v[0], separate[i]) {

@@ -23,7 +23,12 @@ type faultyLoss struct {
 	Power  float64       `yaml:"power" doc:"factor of squares"`
 	Again  int           `yaml:"again" doc:"how often to add the squares again"`
 	Half   bool          `yaml:"half" doc:"halve the squares"`
+	Inner  innerOptions  `yaml:"inner" doc:"options below an option"`
 	Fault  string        `yaml:"fault" doc:"what is wrong"`
+}
+
+type innerOptions struct {
+	Scale float64 `yaml:"scale" doc:"1 is added to this factor of squares"`
 }
 
 func (l *faultyLoss) Validate() error {
@@ -35,7 +40,7 @@ func (l *faultyLoss) Validate() error {
 
 // factor is the factor of the squares.
 func (l *faultyLoss) factor() float64 {
-	f := l.Power * float64(1+l.Again)
+	f := l.Power * float64(1+l.Again) * (1 + l.Inner.Scale)
 	if l.Half {
 		f /= 2
 	}
@@ -66,7 +71,7 @@ func (l *faultyLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
 	case "of nothing":
 		return graph.Scale(1, gorgonia.NewScalar(in.Codes.Graph(), in.Codes.Dtype(), gorgonia.WithName("x"), gorgonia.WithValue(one(in.Codes.Dtype()))))
 	}
-	key := graph.Key(l.Power, l.Again, l.Half, l.Fault)
+	key := graph.Key(l.Power, l.Again, l.Half, l.Inner.Scale, l.Fault)
 	switch l.Fault {
 	case "a key without a parameter":
 		key = graph.Key(l.Again, l.Half)
@@ -74,6 +79,8 @@ func (l *faultyLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
 		key = graph.Key(l.Power, l.Half)
 	case "a key without a choice":
 		key = graph.Key(l.Power, l.Again)
+	case "a key without an inner option":
+		key = graph.Key(l.Power, l.Again, l.Half)
 	}
 	a, b := in.Codes, in.Sample
 	columns := 1
@@ -162,6 +169,7 @@ func TestLossesFindFaults(t *testing.T) {
 		"another value in float32":      "in float32",
 		"a key without a parameter":     "with another power: its value is",
 		"a key without a count":         "with another again: its value is",
+		"a key without an inner option": "with another inner.scale: its value is",
 		"a key without a choice":        "nodes of two settings are merged; want every parameter in the Key",
 		"panics":                        "it panics if codes have the shape [16]",
 		"any shape":                     "codes of shape [20 6] beside others of 16 rows are no error",

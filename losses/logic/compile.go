@@ -209,28 +209,34 @@ func (c *compiler) centre(f *syntax.Quantified) program.Node {
 	if !slices.Equal(c.columnsOf(a), columns) {
 		panic(c.error(e, "%s has other columns than the points of %s: %s", syntax.TextOf(a), syntax.TextOf(f.Domain.Space), wantCentre))
 	}
-	n := &program.Centre{Columns: columns, Sum: inner.Aggregate == factor.Sum}
-	if n.Kind, n.Square, ok = centreProblem(inner.Aggregate, e.Premetric); !ok || inner.Fold != syntax.NoFold {
+	method, ok := exactMethod(inner.Aggregate, e.Premetric)
+	if !ok || method == program.Absolute || inner.Fold != syntax.NoFold {
 		panic(c.error(e, "=[%v] with forall[%s] has no exact solution here: %s", e.Premetric, inner.AggregateName(), wantCentre))
 	}
 	binders := c.bind(inner, inner.Body)
 	defer c.unbind(len(binders) + len(inner.Domain.Moves))
-	n.Rows = binders[0].Binder
-	n.Tests = c.attachGuards(binders, guards)
-	return n
+	tests := c.attachGuards(binders, guards)
+	return &program.Fit{
+		Function: &syntax.Function{Name: point, To: f.Domain.Space}, ToColumns: columns, Aggregate: inner.Aggregate,
+		Premetric: e.Premetric, Method: method, Binders: domains(binders), Tests: tests,
+		Target: c.linear(a).coordinates, Codes: true, Row: -1,
+	}
 }
 
-// centreProblem returns the centre problem for an aggregate of distances.
-func centreProblem(a factor.Aggregate, p syntax.Premetric) (kind program.CentreKind, square, ok bool) {
+// exactMethod returns the method that minimises an aggregate of distances, if there is one.
+func exactMethod(a factor.Aggregate, p syntax.Premetric) (method program.Method, ok bool) {
+	mean := a == factor.Mean || a == factor.Sum
 	switch {
+	case p == syntax.Squared && mean, p == syntax.Euclidean && a == factor.MeanSquare:
+		return program.Squares, true
+	case p == syntax.Absolute && mean:
+		return program.Absolute, true
+	case p == syntax.Euclidean && mean:
+		return program.Norms, true
 	case a == factor.Max && (p == syntax.Euclidean || p == syntax.Squared):
-		return program.Ball, p == syntax.Squared, true
-	case (a == factor.Mean || a == factor.Sum) && p == syntax.Euclidean:
-		return program.Median, false, true
-	case a == factor.MeanSquare && p == syntax.Euclidean, (a == factor.Mean || a == factor.Sum) && p == syntax.Squared:
-		return program.Mean, false, true
+		return program.Max, true
 	}
-	return 0, false, false
+	return 0, false
 }
 
 func (c *compiler) crispTest(f syntax.Formula) program.Test {

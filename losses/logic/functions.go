@@ -292,19 +292,12 @@ func (c *compiler) chooseMethod(n *program.Fit, e *syntax.Equality) {
 		panic(c.error(e, "=[%v] of a function's values: %s", n.Premetric, wantFunction))
 	}
 	n.Premetric = p
-	mean := n.Aggregate == factor.Mean || n.Aggregate == factor.Sum
+	method, ok := exactMethod(n.Aggregate, p)
+	n.Method = method
 	switch {
 	case n.By != syntax.ByBody:
 		n.Method = [...]program.Method{syntax.ByLeastSquares: program.Squares, syntax.ByAbsolute: program.Absolute, syntax.ByMax: program.Max}[n.By]
-	case p == syntax.Squared && mean, p == syntax.Euclidean && n.Aggregate == factor.MeanSquare:
-		n.Method = program.Squares
-	case p == syntax.Absolute && mean:
-		n.Method = program.Absolute
-	case p == syntax.Euclidean && mean:
-		n.Method = program.Norms
-	case n.Aggregate == factor.Max && p != syntax.Absolute:
-		n.Method = program.Max
-	default:
+	case !ok:
 		panic(c.error(e, "forall[%v] with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction))
 	}
 	if n.Class == syntax.Isometry && n.Method != program.Squares {

@@ -81,8 +81,8 @@ func (n finder) split(f program.Node, weight float64) []summand {
 	case *program.Independence:
 		return []summand{{weight, f, independence(f)}}
 	case *program.Fit:
-		if columns := n.fittedColumns(f, f.Row == f.Binders[0].Variable); columns != nil && free(f.Tests, f.Binders[0]) &&
-			f.Aggregate == factor.Max && f.Premetric == syntax.Euclidean {
+		if columns := n.fittedColumns(f); columns != nil && len(f.FromColumns) == 1 && f.Row == f.Binders[0].Variable &&
+			free(f.Tests, f.Binders[0]) && f.Aggregate == factor.Max && f.Premetric == syntax.Euclidean {
 			return []summand{{weight, f, modularity(factor.Radius, factor.Max, f.FromColumns[0], columns)}}
 		}
 	case *program.Quantifier:
@@ -137,18 +137,17 @@ func (n finder) deviation(f program.Node, value *program.Binder) (d factor.Devia
 	case *program.Scaled:
 		d, columns, scale = n.deviation(f.Body, value)
 		return d, columns, scale * f.Weight
-	case *program.Centre:
-		if hasValue(f.Tests, f.Rows, value) && !f.Square && !f.Sum && allDifferent(f.Columns) {
-			return centreDeviation(f.Kind), f.Columns, 1
-		}
-	case *program.Fit: // as a function of the value (proposition 2 of Zhang and Sugiyama 2024)
-		kind, square, ok := centreProblem(f.Aggregate, f.Premetric)
+	case *program.Fit: // a point, or a function of the value (proposition 2 of Zhang and Sugiyama 2024)
+		d, ok := map[program.Method]factor.Deviation{
+			program.Squares: factor.Variance, program.Norms: factor.MAD, program.Max: factor.Radius,
+		}[f.Method]
+		square := f.Method == program.Max && f.Premetric == syntax.Squared
 		if !ok || square || f.Aggregate == factor.Sum || !hasValue(f.Tests, f.Binders[0], value) {
 			break
 		}
-		if columns := n.fittedColumns(f, f.Level == value || f.Row == f.Binders[0].Variable); columns != nil &&
-			f.FromColumns[0] == value.Factor {
-			return centreDeviation(kind), columns, 1
+		ofValue := slices.Equal(f.FromColumns, []int{value.Factor}) && (f.Level == value || f.Row == f.Binders[0].Variable)
+		if columns := n.fittedColumns(f); columns != nil && (ofValue || f.IsPoint()) {
+			return d, columns, 1
 		}
 	case *program.Quantifier: // as pairs of rows
 		e, ok := f.Body.(*program.Equality)
@@ -169,14 +168,9 @@ func (n finder) deviation(f program.Node, value *program.Binder) (d factor.Devia
 	return 0, nil, 0
 }
 
-func centreDeviation(k program.CentreKind) factor.Deviation {
-	return [...]factor.Deviation{program.Ball: factor.Radius, program.Median: factor.MAD, program.Mean: factor.Variance}[k]
-}
-
-// fittedColumns returns the code columns that a function of the levels of one factor is fitted to, or nil for other
-// fits. ofRow says that its argument is the level of the row.
-func (n finder) fittedColumns(f *program.Fit, ofRow bool) (columns []int) {
-	if !ofRow || f.Class != syntax.AnyFunction || f.By != syntax.ByBody || len(f.FromColumns) != 1 || len(f.Binders) != 1 {
+// fittedColumns returns the code columns that a point or a function of levels is fitted to, or nil for other fits.
+func (n finder) fittedColumns(f *program.Fit) (columns []int) {
+	if f.Class != syntax.AnyFunction || f.By != syntax.ByBody || len(f.Binders) != 1 {
 		return nil
 	}
 	for _, x := range f.Target {

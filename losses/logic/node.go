@@ -28,24 +28,28 @@ func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gor
 	if part >= 0 {
 		p.Root = q.summands[part].part
 	}
-	in := []*gorgonia.Node{q.z(batch)}
-	hasY := batch.Values != nil && q.program.NeedsValues
-	hasLabels := batch.Labels != nil && (q.program.NeedsValues || q.program.NeedsLabels)
+	var in []*gorgonia.Node
+	var diff []bool
+	var arrays []program.Input
+	add := func(n *gorgonia.Node, a program.Input) {
+		in, diff, arrays = append(in, n), append(diff, a.Smooth), append(arrays, a)
+	}
+	add(q.z(batch), program.Input{Width: p.Codes, Smooth: true})
+	hasY := batch.Values != nil && p.NeedsValues
 	if hasY {
-		in = append(in, batch.Values)
+		add(batch.Values, program.Input{At: p.Values, Width: p.Factors})
 	}
+	hasLabels := batch.Labels != nil && (p.NeedsValues || p.NeedsLabels)
 	if hasLabels {
-		in = append(in, batch.Labels)
+		add(batch.Labels, program.Input{At: p.Labels, Width: p.Factors})
 	}
-	diff := []bool{true, false, false}[:len(in)]
-	for _, input := range q.program.Inputs {
-		var n *gorgonia.Node
+	for _, input := range p.Inputs {
 		if input.Kind == program.Computed {
-			n, networks = networks[0], networks[1:]
+			add(networks[0], input)
+			networks = networks[1:]
 		} else {
-			n = batch.nodeOf(input.Kind)
+			add(batch.nodeOf(input.Kind), input)
 		}
-		in, diff = append(in, n), append(diff, input.Smooth)
 	}
 	return graph.Apply(graph.Spec{
 		Name: "logic",
@@ -65,9 +69,9 @@ func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gor
 			}
 			e.Run = batch.Group
 			if e.Single = dt == tensor.Float32; e.Single {
-				return &function[float32]{engine: e, program: &p, values: hasY, labels: hasLabels, data: func(a graph.Array) []float32 { return a.F32 }}, nil
+				return &function[float32]{e, arrays, hasLabels, func(a graph.Array) []float32 { return a.F32 }}, nil
 			}
-			return &function[float64]{engine: e, program: &p, values: hasY, labels: hasLabels, data: func(a graph.Array) []float64 { return a.F64 }}, nil
+			return &function[float64]{e, arrays, hasLabels, func(a graph.Array) []float64 { return a.F64 }}, nil
 		},
 	}, in...)
 }
@@ -86,25 +90,21 @@ func (q *Quantity) checkShapes(in []tensor.Shape) error {
 
 // function computes a sentence on elements of type T.
 type function[T float32 | float64] struct {
-	engine         *eval.Engine
-	program        *program.Program
-	values, labels bool
-	data           func(graph.Array) []T
+	engine *eval.Engine
+	arrays []program.Input // the columns of the inputs
+	labels bool
+	data   func(graph.Array) []T
 }
 
 func (f *function[T]) Forward(in []graph.Array, out graph.Array) error {
-	p, k := f.program, 0
-	f.readInput(in[0], 0, p.Codes)
-	if f.values {
-		k++
-		f.readInput(in[k], p.Values, p.Factors)
-	}
-	if f.labels {
-		k++
-		f.readInput(in[k], p.Labels, p.Factors)
-	}
-	for i, more := range p.Inputs {
-		f.readInput(in[k+1+i], more.At, more.Width)
+	for i, a := range f.arrays {
+		x := f.data(in[i])
+		for k := range a.Width {
+			column := f.engine.Column(a.At + k)
+			for r := range column {
+				column[r] = float64(x[r*a.Width+k])
+			}
+		}
 	}
 	v, err := f.engine.Value(f.labels)
 	if err != nil {
@@ -114,39 +114,20 @@ func (f *function[T]) Forward(in []graph.Array, out graph.Array) error {
 	return nil
 }
 
-// readInput copies an input's columns.
-func (f *function[T]) readInput(in graph.Array, at, width int) {
-	x := f.data(in)
-	for k := range width {
-		column := f.engine.Column(at + k)
-		for i := range column {
-			column[i] = float64(x[i*width+k])
-		}
-	}
-}
-
-func (f *function[T]) Backward(in []graph.Array, _, dout graph.Array, din []graph.Array, want []bool) error {
-	p := f.program
+func (f *function[T]) Backward(_ []graph.Array, _, dout graph.Array, din []graph.Array, want []bool) error {
 	f.engine.Gradient(float64(f.data(dout)[0]))
-	if want[0] {
-		f.writeGradient(din[0], 0, p.Codes)
-	}
-	for i, first := 0, len(in)-len(p.Inputs); i < len(p.Inputs); i++ {
-		if want[first+i] && p.Inputs[i].Smooth {
-			f.writeGradient(din[first+i], p.Inputs[i].At, p.Inputs[i].Width)
+	for i, a := range f.arrays {
+		if !want[i] || !a.Smooth {
+			continue
+		}
+		dx := f.data(din[i])
+		for k := range a.Width {
+			for r, x := range f.engine.Slope(a.At + k) {
+				dx[r*a.Width+k] = limitGradient[T](x)
+			}
 		}
 	}
 	return nil
-}
-
-// writeGradient copies the gradients of an input's columns.
-func (f *function[T]) writeGradient(din graph.Array, at, width int) {
-	dz := f.data(din)
-	for k := range width {
-		for i, x := range f.engine.Slope(at + k) {
-			dz[i*width+k] = limitGradient[T](x)
-		}
-	}
 }
 
 // limitGradient limits a steep gradient to the range of T.

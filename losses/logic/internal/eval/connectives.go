@@ -59,40 +59,15 @@ func (f *guarded) gradient(m *evaluator, n int, g []float64) {
 
 func (f *guarded) cost(d *data) float64 { return f.body.cost(d) + testCost(d, f.Test) }
 
-// scaled is a multiple of a quantity.
-type scaled struct {
+// unary is an operation on one quantity: a negation or a multiple.
+type unary struct {
 	base
-	*program.Scaled
-	body node
-}
-
-func (f *scaled) value(m *evaluator, n int) []float64 {
-	out, body := f.values[:n], f.body.value(m, n)
-	for t := range out {
-		out[t] = f.Weight * body[t]
-	}
-	return out
-}
-
-func (f *scaled) gradient(m *evaluator, n int, g []float64) {
-	dbody := f.gradients[:n]
-	for t := range dbody {
-		dbody[t] = f.Weight * g[t]
-	}
-	f.body.gradient(m, n, dbody)
-}
-
-func (f *scaled) cost(d *data) float64 { return f.body.cost(d) }
-
-// negated is a negation.
-type negated struct {
-	base
-	*program.Negated
+	program.Node
 	body      node
 	operation unaryOperation
 }
 
-func (f *negated) value(m *evaluator, n int) []float64 {
+func (f *unary) value(m *evaluator, n int) []float64 {
 	out, body := f.values[:n], f.body.value(m, n)
 	for t := range out {
 		out[t] = f.operation.value(body[t])
@@ -100,7 +75,7 @@ func (f *negated) value(m *evaluator, n int) []float64 {
 	return out
 }
 
-func (f *negated) gradient(m *evaluator, n int, g []float64) {
+func (f *unary) gradient(m *evaluator, n int, g []float64) {
 	dbody, body := f.gradients[:n], f.body.last()[:n]
 	for t := range dbody {
 		dbody[t] = g[t] * f.operation.slope(body[t])
@@ -108,7 +83,7 @@ func (f *negated) gradient(m *evaluator, n int, g []float64) {
 	f.body.gradient(m, n, dbody)
 }
 
-func (f *negated) cost(d *data) float64 { return f.body.cost(d) }
+func (f *unary) cost(d *data) float64 { return f.body.cost(d) }
 
 // connective combines two quantities.
 type connective struct {

@@ -78,11 +78,10 @@ func New(p *program.Program, rows int) (*Engine, error) {
 	if err := e.checkCost(); err != nil {
 		return nil, err
 	}
-	e.makeLists()
 	return e, nil
 }
 
-// newEngine returns an engine with lists of rows for an upper bound of its cost.
+// newEngine returns an engine. Until its first batch, the lists of rows have the lengths for an upper bound of its cost.
 func newEngine(p *program.Program, rows int) *Engine {
 	e := &Engine{program: p}
 	d := &e.data
@@ -111,23 +110,13 @@ func newEngine(p *program.Program, rows int) *Engine {
 		d.ascending[i] = int32(i)
 	}
 	d.lists = make([]list, len(p.Lists))
-	for k, l := range p.Lists { // at most this many rows, for an upper bound of the cost
-		d.lists[k] = list{starts: make([]int32, 0, rows+1), largest: 1}
-		if l.By < 0 {
-			d.lists[k].rows = d.ascending[:rows]
-		}
+	for k := range d.lists {
+		d.lists[k] = list{rows: make([]int32, rows), starts: make([]int32, 0, rows+1), largest: 1}
 	}
 	e.main = e.newEvaluator()
 	b := builder{e.main, -1, 1}
 	e.main.root = b.node(p.Root)
 	return e
-}
-
-// makeLists allocates every list for all rows of a batch.
-func (e *Engine) makeLists() {
-	for k := range e.data.lists {
-		e.data.lists[k].rows = make([]int32, 0, e.data.rows)
-	}
 }
 
 // checkCost checks that the sentence does not have too many tuples.
@@ -158,7 +147,6 @@ func (e *Engine) makeParts(n int) {
 // Tuples returns the cost of the program for a batch, as a number of tuples; fill sets the rows of the batch.
 func Tuples(p *program.Program, rows int, labels bool, fill func(*Engine)) float64 {
 	e := newEngine(p, rows)
-	e.makeLists()
 	fill(e)
 	e.groupRows(labels)
 	return e.main.root.cost(&e.data)

@@ -323,40 +323,64 @@ func (f *fit) fitLevels(m *evaluator) (float64, error) {
 // fitCentre finds the centre of points. It returns their deviation, and sets g to its gradient with respect to the
 // points.
 func (f *fit) fitCentre(points, g []float64) (v float64, err error) {
-	width, n := len(f.Target), len(points)/len(f.Target)
+	if f.Method == program.Absolute {
+		return f.fitMedians(points, g)
+	}
+	if v, err = f.deviation(points); err == nil {
+		f.deviationGradient(points, 1, g)
+	}
+	return v, err
+}
+
+// deviation finds the centre of points, and returns their deviation.
+func (f *fit) deviation(points []float64) (v float64, err error) {
+	width := len(f.Target)
 	switch f.Method {
 	case program.Squares:
 		f.centre = pointMean(f.centre, points, width)
-		scale := 2 / float64(n)
-		for lo := 0; lo < len(points); lo += width {
-			for k, c := range f.centre {
-				d := points[lo+k] - c
-				v += d * d
-				g[lo+k] = scale * d
-			}
+		for i, x := range points {
+			d := x - f.centre[i%width]
+			v += d * d
 		}
-		return v / float64(n), nil
+		return v / float64(len(points)/width), nil
 	case program.Norms:
-		if err := f.median.Fit(points, width); err != nil {
-			return 0, err
-		}
-		f.median.Gradient(1, g)
-		f.centre = append(f.centre[:0], f.median.Centre...)
-		return f.median.MeanDistance, nil
-	case program.Max:
-		if err := f.ball.Enclose(points, width); err != nil {
-			return 0, err
-		}
-		f.centre = append(f.centre[:0], f.ball.Centre...)
-		v, scale := f.ball.Radius, 1.0
+		err = f.median.Fit(points, width)
+		f.centre, v = append(f.centre[:0], f.median.Centre...), f.median.MeanDistance
+	default:
+		err = f.ball.Enclose(points, width)
+		f.centre, v = append(f.centre[:0], f.ball.Centre...), f.ball.Radius
 		if f.Premetric == syntax.Squared {
-			v, scale = v*v, 2*v
+			v *= v
+		}
+	}
+	return v, err
+}
+
+// deviationGradient sets g to scale times the gradient of the last deviation with respect to the points. The centre is
+// fixed (envelope theorem).
+func (f *fit) deviationGradient(points []float64, scale float64, g []float64) {
+	width := len(f.Target)
+	switch f.Method {
+	case program.Squares:
+		scale = 2 * scale / float64(len(points)/width)
+		for i, x := range points {
+			g[i] = scale * (x - f.centre[i%width])
+		}
+	case program.Norms:
+		f.median.Gradient(scale, g)
+	default:
+		if f.Premetric == syntax.Squared {
+			scale *= 2 * f.ball.Radius
 		}
 		f.ball.Gradient(scale, g)
-		return v, nil
 	}
+}
+
+// fitMedians finds the median of every column.
+func (f *fit) fitMedians(points, g []float64) (v float64, err error) {
+	width := len(f.Target)
 	f.centre = f.centre[:0]
-	for k := range width { // columns are independent
+	for k := range width {
 		f.column = f.column[:0]
 		for i := k; i < len(points); i += width {
 			f.column = append(f.column, points[i])
@@ -372,4 +396,22 @@ func (f *fit) fitCentre(points, g []float64) (v float64, err error) {
 		v += f.median.MeanDistance
 	}
 	return v, nil
+}
+
+// fitPoint finds the point with the minimum deviation of the targets.
+func (f *fit) fitPoint() (v float64, err error) {
+	if v, err = f.deviation(f.t); f.Aggregate == factor.Sum {
+		v *= float64(f.count())
+	}
+	return v, err
+}
+
+// pointGradient returns g times the gradient of a point's quantity with respect to the targets.
+func (f *fit) pointGradient(g float64) []float64 {
+	if f.Aggregate == factor.Sum {
+		g *= float64(f.count())
+	}
+	f.dt = resize(f.dt, len(f.t))
+	f.deviationGradient(f.t, g, f.dt)
+	return f.dt
 }

@@ -52,9 +52,9 @@ func (b *builder) node(n program.Node) node {
 	case *program.Guarded:
 		return &guarded{b.base(), n, b.innermost, b.node(n.Body)}
 	case *program.Scaled:
-		return &scaled{b.base(), n, b.node(n.Body)}
+		return &unary{b.base(), n, b.node(n.Body), multiple(n.Weight)}
 	case *program.Negated:
-		return &negated{b.base(), n, b.node(n.Body), negations(n.By)}
+		return &unary{b.base(), n, b.node(n.Body), negations(n.By)}
 	case *program.Connective:
 		return &connective{b.base(), n, b.node(n.A), b.node(n.B), operationOf(n)}
 	case *program.Equality:
@@ -70,8 +70,6 @@ func (b *builder) node(n program.Node) node {
 			return p
 		}
 		return b.newQuantifier(n)
-	case *program.Centre:
-		return newCentre(b, n)
 	case *program.Fit:
 		return newFit(b, n)
 	case *program.Independence:

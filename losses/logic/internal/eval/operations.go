@@ -269,6 +269,13 @@ type unaryOperation struct {
 	slope func(a float64) float64
 }
 
+func multiple(weight float64) unaryOperation {
+	return unaryOperation{
+		value: func(a float64) float64 { return weight * a },
+		slope: func(float64) float64 { return weight },
+	}
+}
+
 func negations(n syntax.Negation) unaryOperation {
 	if n == syntax.NotInverse {
 		return unaryOperation{

@@ -174,21 +174,21 @@ func (q *quantifier) visitTuples(m *evaluator) {
 // visitVariable lets variable k run over its candidates.
 func (q *quantifier) visitVariable(m *evaluator, k int, candidates []int32) {
 	b, last := q.Binders[k], k == len(q.Binders)-1
-	if last && q.Leaf {
-		q.visitBatches(m, b, q.dropMirrored(m, k, candidates))
-		return
-	}
 	if last {
 		candidates = q.dropMirrored(m, k, candidates)
+		if q.Leaf {
+			q.visitBatches(m, b, candidates)
+			return
+		}
 	}
-	for _, v := range candidates {
+	for i, v := range candidates {
 		m.index[b.Variable] = v
 		switch {
 		case m.engine.stopped():
 			return
 		case !m.passAll(b.Tests):
 		case last:
-			q.visitTuple(m, b)
+			q.visitBatch(m, candidates[i:i+1])
 		default:
 			q.visitVariable(m, k+1, m.candidates(q.Binders[k+1]))
 		}
@@ -203,19 +203,6 @@ func (q *quantifier) dropMirrored(m *evaluator, k int, candidates []int32) []int
 	earlier := m.index[q.Binders[k-1].Variable]
 	first, _ := slices.BinarySearch(candidates, earlier)
 	return candidates[first:]
-}
-
-// visitTuple computes the body of one tuple, which may have quantifiers.
-func (q *quantifier) visitTuple(m *evaluator, b *program.Binder) {
-	v := q.body.value(m, 1)
-	weight := q.weight(m, m.index[b.Variable])
-	if q.forward {
-		q.addTuple(m, v[0], weight, m.index[b.Variable])
-		return
-	}
-	g := q.bodyGradients[:1]
-	g[0] = q.bodyGradient(v[0]) * weight
-	q.body.gradient(m, 1, g)
 }
 
 // weight returns the number of tuples that the current tuple represents.
@@ -240,22 +227,6 @@ func (q *quantifier) bodyGradient(v float64) float64 {
 	return 2 * v * q.gradientScale
 }
 
-// addTuple adds the quantity of a tuple.
-func (q *quantifier) addTuple(m *evaluator, v, weight float64, last int32) {
-	q.count += weight
-	switch {
-	case q.Fold != syntax.NoFold:
-		q.addFold(m, v, weight, last)
-	case q.Universal && q.Aggregate == factor.MeanSquare:
-		q.sum += weight * v * v
-	case q.Universal && q.Aggregate != factor.Max:
-		q.sum += weight * v
-	case !q.found || q.better(v, q.extreme):
-		q.found, q.extreme = true, v
-		q.storeTuple(m, last)
-	}
-}
-
 // better reports whether a quantity is the new best one; NaN stays the best.
 func (q *quantifier) better(v, best float64) bool {
 	if math.IsNaN(v) {
@@ -264,7 +235,7 @@ func (q *quantifier) better(v, best float64) bool {
 	return q.Universal && v > best || !q.Universal && v < best
 }
 
-// visitBatches computes many tuples at once, which differ in the last variable.
+// visitBatches computes tuples of a body without quantifiers, which differ in the last variable, many at once.
 func (q *quantifier) visitBatches(m *evaluator, b *program.Binder, candidates []int32) {
 	for len(candidates) > 0 && !m.engine.stopped() {
 		rows := candidates[:min(chunk, len(candidates))]
@@ -299,43 +270,27 @@ func (q *quantifier) visitBatch(m *evaluator, rows []int32) {
 	switch {
 	case q.forward && q.Fold != syntax.NoFold:
 		for t, x := range v {
-			q.addFold(m, x, q.weight(m, rows[t]), rows[t])
-		}
-		return
-	case q.forward:
-		if !q.Universal || q.Aggregate == factor.Max {
-			t := q.bestOf(v)
-			q.count += float64(len(v) - 1)
-			q.addTuple(m, v[t], 1, rows[t])
-			return
-		}
-		q.addBatch(m, v, rows)
-		return
-	}
-	g := q.bodyGradients[:len(rows)]
-	for t := range g {
-		g[t] = q.bodyGradient(v[t])
-	}
-	if q.Symmetric {
-		earlier := m.index[q.Binders[len(q.Binders)-2].Variable]
-		for t, r := range rows {
-			if r != earlier {
-				g[t] *= 2
+			if q.folded.add(x, q.weight(m, rows[t])) {
+				q.storeTuple(m, rows[t])
 			}
 		}
-	}
-	q.body.gradient(m, len(rows), g)
-}
-
-// bestOf returns the first of the best quantities.
-func (q *quantifier) bestOf(v []float64) int {
-	best := 0
-	for t, x := range v {
-		if q.better(x, v[best]) {
-			best = t
+	case q.forward && (!q.Universal || q.Aggregate == factor.Max):
+		q.count += float64(len(v))
+		for t, x := range v {
+			if !q.found || q.better(x, q.extreme) {
+				q.found, q.extreme = true, x
+				q.storeTuple(m, rows[t])
+			}
 		}
+	case q.forward:
+		q.addBatch(m, v, rows)
+	default:
+		g := q.bodyGradients[:len(rows)]
+		for t := range g {
+			g[t] = q.bodyGradient(v[t]) * q.weight(m, rows[t])
+		}
+		q.body.gradient(m, len(rows), g)
 	}
-	return best
 }
 
 func (q *quantifier) addBatch(m *evaluator, v []float64, rows []int32) {
@@ -368,12 +323,6 @@ func (q *quantifier) addBatch(m *evaluator, v []float64, rows []int32) {
 	}
 	q.sum += weight * sum
 	q.count += count
-}
-
-func (q *quantifier) addFold(m *evaluator, v, weight float64, last int32) {
-	if q.folded.add(v, weight) {
-		q.storeTuple(m, last)
-	}
 }
 
 // storeTuple stores the current tuple.

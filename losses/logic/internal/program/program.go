@@ -248,19 +248,9 @@ type (
 		Body        Node
 	}
 
-	// Centre is the minimum deviation of the rows' codes from a point (Zhang and Sugiyama 2024, definition 25 and
-	// examples 2 to 4).
-	Centre struct {
-		Kind    CentreKind
-		Square  bool // square of the radius
-		Sum     bool // sum instead of mean
-		Columns []int
-		Tests   []Test
-		Rows    *Binder
-	}
-
 	// Fit is the aggregate, over tuples of rows, of the distance between a term and a function's value. The function
-	// minimises the aggregate, or another criterion.
+	// minimises the aggregate, or another criterion. A point of the codes is a function without an argument (Zhang and
+	// Sugiyama 2024, definition 25 and examples 2 to 4).
 	Fit struct {
 		*syntax.Function
 		FromColumns, ToColumns []int // columns of codes or factors
@@ -283,16 +273,6 @@ type (
 	}
 )
 
-// CentreKind is the deviation that a centre minimises.
-type CentreKind uint8
-
-// The centres of the smallest enclosing ball, of the minimum mean distance, and of the minimum mean square.
-const (
-	Ball CentreKind = iota
-	Median
-	Mean
-)
-
 // Method is the criterion that a fitted function minimises.
 type Method uint8
 
@@ -313,9 +293,11 @@ func (f *Equality) Smooth() bool   { return f.Codes && f.Premetric != syntax.Dis
 func (f *Cosine) Smooth() bool     { return f.Codes }
 func (*Posteriors) Smooth() bool   { return true }
 func (f *Quantifier) Smooth() bool { return f.Body.Smooth() }
-func (*Centre) Smooth() bool       { return true }
 func (f *Fit) Smooth() bool        { return f.Codes }
 func (*Independence) Smooth() bool { return true }
+
+// IsPoint reports whether the function has no argument, so its value is one point for all rows.
+func (f *Fit) IsPoint() bool { return f.Class == syntax.AnyFunction && len(f.FromColumns) == 0 }
 
 // Binder is a variable of a quantifier with its domain.
 type Binder struct {
