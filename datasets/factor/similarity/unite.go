@@ -273,9 +273,6 @@ func (u *union) path(list []Answer, different Answer) []Answer {
 	previous := map[int32]Answer{different.A: {}}
 	for queue := []int32{different.A}; len(queue) > 0; queue = queue[1:] {
 		i := queue[0]
-		if i == different.B {
-			break
-		}
 		for _, n := range neighbours[i] {
 			step := list[n]
 			if step.A != i {
