@@ -90,3 +90,44 @@ func TestBoxLine(t *testing.T) {
 		}
 	}
 }
+
+// Linear axes include 0, logarithmic axes do not. Cells that lack a value, or have no logarithm, do not count.
+func TestLimits(t *testing.T) {
+	number := func(v float64) *float64 { return &v }
+	cell := func(ours, theirs float64) tables.Cell { return tables.Cell{Ours: number(ours), Theirs: number(theirs)} }
+	alone := []tables.Cell{{Ours: number(900)}, {Theirs: number(900)}}
+	for _, c := range []struct {
+		cells     []tables.Cell
+		log       bool
+		low, high float64
+	}{
+		{alone, false, 0, 1},
+		{alone, true, 0, 1},
+		{append(alone, cell(10, 1000)), false, 0, 1000},
+		{append(alone, cell(-10, -1)), false, -10, 0},
+		{append(alone, cell(10, 1000), cell(0, 1e6), cell(1e6, 0)), true, 1, 3},
+		{append(alone, cell(0.01, 0.01)), true, -2, -1},
+	} {
+		r := &tables.Result{Rows: []tables.ResultRow{{Cells: c.cells}}}
+		low, high := limits(r, c.log)
+		must.Equal(t, [2]float64{low, high}, [2]float64{c.low, c.high}, len(c.cells), c.log)
+	}
+	x, y, ok := position(&tables.Cell{Ours: number(10), Theirs: number(1000)}, true)
+	if !ok || x != 3 || y != 1 {
+		t.Errorf("position %v, %v, %v", x, y, ok)
+	}
+}
+
+// The axes of a plot end at ticks. Pixels count from the top left, and the plot has a margin.
+func TestPlotOf(t *testing.T) {
+	r := compared()
+	p := plotOf(r)
+	must.EqualSlices(t, p.Ticks,
+		[]tick{{40, 380, "-1"}, {108, 312, "0"}, {176, 244, "1"}, {244, 176, "2"}, {312, 108, "3"}, {380, 40, "4"}})
+	must.Equal(t, len(p.Dots), 7)
+	must.Equal(t, p.Dots[2], dot{312, 176, tables.Differs, "a_1, D|CI, room: 2, printed 3"})
+	r.Printed = 0
+	if plotOf(r) != nil {
+		t.Error("a plot without published values")
+	}
+}

@@ -97,3 +97,36 @@ func TestSeriesOf(t *testing.T) {
 		t.Errorf("series %+v of another column", got)
 	}
 }
+
+type trainedRow struct{ tables.Trained }
+
+// A table of trained models has standard deviations. The third value of a cell is a ratio or a difference.
+func TestShow(t *testing.T) {
+	trained := &tables.Table{Rows: []tables.Row{{}}}
+	trained.Rows[0].From.Value = trainedRow{}
+	plain := &tables.Table{}
+	number := func(v float64) *float64 { return &v }
+	for _, c := range []struct {
+		table *tables.Table
+		cell  tables.Cell
+		want  string // the three values
+	}{
+		{trained, tables.Cell{}, "- - -"},
+		{trained, tables.Cell{Ours: number(0.5), Deviation: 0.125, Draws: 2}, "0.50±0.12 - -"},
+		{trained, tables.Cell{Ours: number(0.5), Deviation: 0.125, Draws: 1}, "0.50 - -"},
+		{trained, tables.Cell{Theirs: number(0.25), Printed: "0.25", PrintedStd: "0.1"}, "- 0.25±0.1 -"},
+		{plain, tables.Cell{Theirs: number(0.25), Printed: "0.25", PrintedStd: "0.1"}, "- 0.25 -"},
+		{plain, tables.Cell{Ours: number(0.5), Deviation: 0.125, Draws: 2}, "0.50 - -"},
+		{plain, tables.Cell{Ratio: number(2.345)}, "- - 2.3"},
+		{plain, tables.Cell{Ratio: number(9.94)}, "- - 9.9"},
+		{plain, tables.Cell{Ratio: number(10)}, "- - 10"},
+		{plain, tables.Cell{Ratio: number(1234.5)}, "- - 1234"},
+		{plain, tables.Cell{Difference: number(0.004)}, "- - 0.00"},
+		{plain, tables.Cell{Difference: number(0.006)}, "- - +0.01"},
+		{plain, tables.Cell{Difference: number(-0.006)}, "- - -0.01"},
+	} {
+		l := &layout{Result: &tables.Result{Table: c.table}}
+		got := l.show(c.cell, 0, 2)
+		must.Equal(t, fmt.Sprint(got.Ours, " ", got.Theirs, " ", got.Third), c.want, c.cell)
+	}
+}
