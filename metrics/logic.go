@@ -210,12 +210,19 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if q.NeedsValues() && l.Units == unitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
 		r.Notes = append(r.Notes, "continuous factors are mapped to [0, 1] by their range (units: range)")
 	}
-	for _, text := range q.Unmatched(batch) {
+	unmatched := q.Unmatched(batch)
+	for _, text := range unmatched {
 		r.Notes = append(r.Notes, "no row has the value in "+text)
 	}
 	batch.Interrupt, batch.Stream = ctx.Err, in.Stream // networks that the sentence fits are initialised at random
-	if r.Value, err = q.ValueOf(batch); err != nil {
+	var empty []string
+	if r.Value, empty, err = q.Evaluate(batch); err != nil {
 		return Result{}, unprefixed{err}
+	}
+	for _, text := range empty {
+		if len(unmatched) == 0 { // else it is the reason
+			r.Notes = append(r.Notes, "no rows fulfil the condition, so this is 0 for any codes: "+text)
+		}
 	}
 	if math.IsInf(r.Value, 1) {
 		return Result{}, errors.New("the quantity is infinite (score 0): an exists has no row, or not = inverse negates a quantity of 0; want a sentence that is finite for these rows")

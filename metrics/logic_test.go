@@ -222,6 +222,33 @@ func TestLogicLevelNames(t *testing.T) {
 	}
 }
 
+// A note names the part of a sentence whose conditions no rows fulfil, so that it is 0 whatever the codes.
+func TestLogicEmptyDomains(t *testing.T) {
+	in := gridInput(ordinals(2, 3), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), 1 })
+	const never = "y.f1(i) = 0 and y.f1(i) = 1"
+	for text, want := range map[string]string{
+		"forall i: " + never + " -> z(i) =[squared] 0":                                              "forall i: " + never + " -> z(i) =[squared] 0",
+		"forall[mean] i, j: y.f0(i) = y.f0(j) and y.f0(i) != y.f0(j) -> z(i) =[euclidean] z(j)":     "forall[mean] i, j: y.f0(i) = y.f0(j) and y.f0(i) != y.f0(j) -> z(i) =[euclidean] z(j)",
+		"forall[mean] v in y.f0: forall[sum] i: y.f0(i) = v and " + never + " -> z(i) =[squared] 0": "forall[sum] i: y.f0(i) = v and " + never + " -> z(i) =[squared] 0",
+		"exists c in z: forall[mean] i: " + never + " -> z(i) =[euclidean] c":                       "exists c in z: forall[mean] i: " + never + " -> z(i) =[euclidean] c",
+		"exists h: z -> y in affine: forall[mean] i: " + never + " -> h(z(i)) =[squared] y(i)":      "forall[mean] i: " + never + " -> h(z(i)) =[squared] y(i)",
+		"forall i: z(i) =[squared] 0 and (" + never + " -> z(i) =[squared] 1)":                      never + " -> z(i) =[squared] 1",
+		"forall[mean] v in y.f1: forall[mean] i, j: v != v -> z(i) =[euclidean] z(j)":               "forall[mean] i, j: v != v -> z(i) =[euclidean] z(j)",
+		"forall[norm] i: " + never + " -> z(i) =[squared] 0":                                        "forall[norm] i: " + never + " -> z(i) =[squared] 0",
+
+		"forall i: y.f1(i) = 0 -> z(i) =[squared] 0":                                   "",
+		"forall[mean] i, j: y.f0(i) = y.f0(j) -> z(i) =[euclidean] z(j)":               "",
+		"forall[mean] v in y.f1: forall i: y.f1(i) = v and v = 1 -> z(i) =[squared] 0": "",
+	} {
+		notes := compute(t, sentence(t, text), in).Notes
+		notes = slices.DeleteFunc(notes, func(n string) bool { return !strings.HasPrefix(n, "no row") })
+		if want != "" {
+			want = "no rows fulfil the condition, so this is 0 for any codes: " + want
+		}
+		must.Equal(t, strings.Join(notes, "; "), want, text)
+	}
+}
+
 // Turns relate rows that agree in the other factors. Codes that turn have the value 0; other codes have the value over
 // all such pairs.
 func TestLogicMoves(t *testing.T) {

@@ -46,7 +46,7 @@ const wantConstant = "want what does not vary with the codes: crisp equalities, 
 
 func (c *compiler) connective(f *syntax.Connective) program.Node {
 	if f.Kind == syntax.ImpliesKind && syntax.IsCrisp(f.A) {
-		return &program.Guarded{Test: c.crispTest(f.A), Body: c.node(f.B)}
+		return &program.Guarded{Text: syntax.TextOf(f), Test: c.crispTest(f.A), Body: c.node(f.B)}
 	}
 	a := c.node(f.A)
 	if f.Kind == syntax.ImpliesKind && c.sentence.Implies == syntax.ImpliesStrict && a.Smooth() {
@@ -115,6 +115,7 @@ func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) program
 	defer c.unbind(len(binders) + len(f.Domain.Moves))
 	tests := c.attachGuards(binders, guards)
 	return &program.Quantifier{
+		Text:      syntax.TextOf(f),
 		Universal: f.Universal, Aggregate: f.Aggregate, Fold: f.Fold, Temperature: f.Temperature,
 		Binders: domains(binders), Tests: tests, Leaf: !syntax.HasQuantifier(rest),
 		Symmetric: syntax.Symmetric(f, guards, rest), Body: c.node(rest),
@@ -217,7 +218,7 @@ func (c *compiler) centre(f *syntax.Quantified) program.Node {
 	defer c.unbind(len(binders) + len(inner.Domain.Moves))
 	tests := c.attachGuards(binders, guards)
 	return &program.Fit{
-		Function: &syntax.Function{Name: point, To: f.Domain.Space}, ToColumns: columns, Aggregate: inner.Aggregate,
+		Function: &syntax.Function{Name: point, To: f.Domain.Space}, Text: syntax.TextOf(f), ToColumns: columns, Aggregate: inner.Aggregate,
 		Premetric: e.Premetric, Method: method, Binders: domains(binders), Tests: tests,
 		Target: c.linear(a).coordinates, Codes: true, Row: -1,
 	}

@@ -164,7 +164,7 @@ func (c *compiler) fit(f *syntax.Quantified, guards []syntax.Formula, e *syntax.
 	case m.fit != nil:
 		panic(c.error(a, "%s is applied twice, and its quantities are not separate: %s", m.Name, wantFunction))
 	}
-	n := &program.Fit{Function: m.Function, FromColumns: m.from, ToColumns: m.to, Aggregate: f.Aggregate, Premetric: e.Premetric, Row: -1}
+	n := &program.Fit{Function: m.Function, Text: syntax.TextOf(f), FromColumns: m.from, ToColumns: m.to, Aggregate: f.Aggregate, Premetric: e.Premetric, Row: -1}
 	m.fit = n
 	outer := len(c.scope)
 	binders := c.bind(f, over)

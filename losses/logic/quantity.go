@@ -99,17 +99,28 @@ func (b *Batch) input(kind program.InputKind) [][]float64 {
 // ValueOf returns the quantity of a batch. It is NaN, like any loss, if a code, value or log variance in the domain of
 // the sentence is NaN. Check the batch or the result if this matters.
 func (q *Quantity) ValueOf(b Batch) (float64, error) {
+	v, _, err := q.Evaluate(b)
+	return v, err
+}
+
+// Evaluate returns the quantity of a batch like [Quantity.ValueOf], and lists the parts of the sentence without rows, as
+// no rows fulfil their conditions. A forall without rows is 0.
+func (q *Quantity) Evaluate(b Batch) (value float64, empty []string, err error) {
 	if q.program.Learned != "" {
-		return 0, fmt.Errorf("logic: %s has no value without a model, because a discriminator learns it with the model; want independent[hsic] or independent[tc] in a metric", q.program.Learned)
+		const text = "logic: %s has no value without a model, because a discriminator learns it with the model; " +
+			"want independent[hsic] or independent[tc] in a metric"
+		return 0, nil, fmt.Errorf(text, q.program.Learned)
 	}
 	e, err := q.load(b)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if len(q.program.Networks) > 0 {
-		return e.FitNetworks(b.Stream, b.Labels != nil)
+		value, err = e.FitNetworks(b.Stream, b.Labels != nil)
+	} else {
+		value, err = e.Value(b.Labels != nil)
 	}
-	return e.Value(b.Labels != nil)
+	return value, e.Empty(), err
 }
 
 // Unmatched lists the equalities of a factor and a constant whose constant no row of a batch has.

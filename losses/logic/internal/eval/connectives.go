@@ -33,19 +33,22 @@ func (f *indicator) cost(d *data) float64              { return 1 + testCost(d, 
 type guarded struct {
 	base
 	*program.Guarded
+	over      *domain
 	innermost int
 	body      node
 }
 
 func (f *guarded) value(m *evaluator, n int) []float64 {
 	out, body := f.values[:n], f.body.value(m, n)
-	gate := f.gradients[:n]
+	gate, count := f.gradients[:n], 0.0
 	for t := range out {
 		m.setTuple(f.innermost, t)
 		if out[t], gate[t] = 0, 0; m.holds(f.Test) {
 			out[t], gate[t] = body[t], 1
+			count++
 		}
 	}
+	f.over.visit(count)
 	return out
 }
 

@@ -26,6 +26,8 @@ type Engine struct {
 	Interrupt   func() error // its error ends the computation; nil: no interruption
 	interrupted atomic.Bool
 
+	domains map[program.Node]*domain // by quantifier, fit and implication
+
 	recordFit func(f *fit) // is called with every fitted function
 	fault     error        // error of the first function that could not be fitted, if functions are recorded
 }
@@ -83,7 +85,7 @@ func New(p *program.Program, rows int) (*Engine, error) {
 
 // newEngine returns an engine. Until its first batch, the lists of rows have the lengths for an upper bound of its cost.
 func newEngine(p *program.Program, rows int) *Engine {
-	e := &Engine{program: p}
+	e := &Engine{program: p, domains: map[program.Node]*domain{}}
 	d := &e.data
 	d.rows, d.codes = rows, p.Codes
 	d.columns = make([][]float64, p.First, p.First+len(p.More))

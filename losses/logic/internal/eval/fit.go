@@ -14,6 +14,7 @@ import (
 type fit struct {
 	base
 	*program.Fit
+	over *domain
 
 	tuples, sorted []int32 // values of the binders' variables; for a function of levels, sorted by level
 	starts, counts []int32 // tuples of each level
@@ -35,7 +36,7 @@ type fit struct {
 }
 
 func newFit(b *builder, p *program.Fit) *fit {
-	f, i := &fit{base: b.base(), Fit: p}, b.engine.interrupt
+	f, i := &fit{base: b.base(), Fit: p, over: b.domain(p, p.Text)}, b.engine.interrupt
 	f.regression.Interrupt, f.ball.Interrupt, f.median.Interrupt = i, i, i
 	return f
 }
@@ -50,6 +51,7 @@ func (f *fit) count() int { return len(f.tuples) / len(f.Binders) }
 func (f *fit) value(m *evaluator, _ int) []float64 {
 	out := f.values[:1]
 	f.listTuples(m)
+	f.over.visit(float64(f.count()))
 	var err error
 	out[0], err = f.quantity(m)
 	if f.failed = err != nil; f.failed {

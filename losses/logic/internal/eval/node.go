@@ -50,7 +50,7 @@ func (b *builder) node(n program.Node) node {
 	case *program.Indicator:
 		return &indicator{b.base(), n, b.innermost}
 	case *program.Guarded:
-		return &guarded{b.base(), n, b.innermost, b.node(n.Body)}
+		return &guarded{b.base(), n, b.domain(n, n.Text), b.innermost, b.node(n.Body)}
 	case *program.Scaled:
 		return &unary{b.base(), n, b.node(n.Body), multiple(n.Weight)}
 	case *program.Negated:
@@ -94,7 +94,7 @@ func operationOf(n *program.Connective) operation {
 // newQuantifier creates a quantifier, and nodes of its body for the number of tuples that it computes at once.
 func (b *builder) newQuantifier(p *program.Quantifier) *quantifier {
 	inner := builder{b.evaluator, -1, 1}
-	q := &quantifier{base: inner.base(), Quantifier: p}
+	q := &quantifier{base: inner.base(), Quantifier: p, over: b.domain(p, p.Text)}
 	if p.Leaf {
 		inner.innermost, inner.width = p.Binders[len(p.Binders)-1].Variable, chunk
 	}

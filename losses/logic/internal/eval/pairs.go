@@ -16,6 +16,7 @@ import (
 type pairs struct {
 	base
 	*program.Quantifier
+	over    *domain
 	terms   [][]program.Part // the term of a row, by coordinate
 	squares bool
 	whole   bool // all groups of a factor: the second row is in the group of the first
@@ -58,7 +59,7 @@ func (b *builder) newPairs(q *program.Quantifier) *pairs {
 		}
 		p.terms = append(p.terms, terms)
 	}
-	p.base = b.base()
+	p.base, p.over = b.base(), b.domain(q, q.Text)
 	return p
 }
 
@@ -143,6 +144,7 @@ func (f *pairs) value(m *evaluator, _ int) []float64 {
 	if out[0] = sum; f.Aggregate != factor.Sum && f.count > 0 {
 		out[0] /= f.count
 	}
+	f.over.visit(f.count)
 	return out
 }
 

@@ -15,6 +15,7 @@ type quantifier struct {
 	base
 	*program.Quantifier
 	body node
+	over *domain
 
 	sum     float64
 	extreme float64 // the best quantity: the largest for forall, the smallest for exists
@@ -110,6 +111,7 @@ func (q *quantifier) value(m *evaluator, _ int) []float64 {
 	default:
 		out[0] = q.sum / q.count
 	}
+	q.over.visit(q.count)
 	return out
 }
 

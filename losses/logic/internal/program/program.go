@@ -191,6 +191,7 @@ type (
 
 	// Guarded is an implication from a test: 0 if the test is false.
 	Guarded struct {
+		Text string // of the implication
 		Test Test
 		Body Node
 	}
@@ -237,6 +238,7 @@ type (
 
 	// Quantifier aggregates the quantities of a body over the tuples of its variables.
 	Quantifier struct {
+		Text        string // of the formula
 		Universal   bool
 		Aggregate   factor.Aggregate // for a universal quantifier without a fold
 		Fold        syntax.Fold
@@ -253,7 +255,8 @@ type (
 	// Sugiyama 2024, definition 25 and examples 2 to 4).
 	Fit struct {
 		*syntax.Function
-		FromColumns, ToColumns []int // columns of codes or factors
+		Text                   string // of the quantified formula
+		FromColumns, ToColumns []int  // columns of codes or factors
 		Aggregate              factor.Aggregate
 		Premetric              syntax.Premetric // premetric of the equality: Euclidean, Squared or Absolute
 		Method                 Method
