@@ -103,8 +103,8 @@ func (q *Quantity) ValueOf(b Batch) (float64, error) {
 	return v, err
 }
 
-// Evaluate returns the quantity of a batch like [Quantity.ValueOf], and lists the parts of the sentence without rows, as
-// no rows fulfil their conditions. A forall without rows is 0.
+// Evaluate returns the quantity of a batch like [Quantity.ValueOf]. It also lists the parts of the sentence with
+// conditions that no rows fulfil. A forall without rows is 0.
 func (q *Quantity) Evaluate(b Batch) (value float64, empty []string, err error) {
 	if q.program.Learned != "" {
 		const text = "logic: %s has no value without a model, because a discriminator learns it with the model; " +
