@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -275,45 +276,56 @@ func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 			}
 		}
 	}
-	least := math.Inf(1)
-	for start := range 40 {
-		s := rng.New(uint64(start), "starts")
-		q := rotationOf(s.NormFloat64(), s.NormFloat64(), s.NormFloat64(), s.NormFloat64())
-		least = min(least, descend(q, func(q [9]float64) float64 { // -Q negates the mean
-			sum := total
-			for a := range 3 {
-				m := 0.0
-				for e, x := range q {
-					m += x * linear[e][a]
-				}
-				sum -= m * m
+	sum := func(q [9]float64) float64 { // -Q negates the mean
+		sum := total
+		for a := range 3 {
+			m := 0.0
+			for e, x := range q {
+				m += x * linear[e][a]
 			}
-			return sum
-		}))
+			sum -= m * m
+		}
+		return sum
+	}
+	starts := make([]descent, 40)
+	for i := range starts {
+		s := rng.New(uint64(i), "starts")
+		starts[i] = descend(rotationOf(s.NormFloat64(), s.NormFloat64(), s.NormFloat64(), s.NormFloat64()), sum, 1, 0.05)
+	}
+	slices.SortFunc(starts, func(a, b descent) int { return cmp.Compare(a.value, b.value) })
+	least := math.Inf(1)
+	for _, s := range starts[:5] { // several may be near the same minimum
+		least = min(least, descend(s.q, sum, 0.05, 1e-6).value)
 	}
 	return noise + least, false
 }
 
-// descend minimises f near a rotation. It turns about the three axes by angles that it halves.
-func descend(q [9]float64, f func([9]float64) float64) float64 {
-	least := f(q)
-	for step := 1.0; step > 1e-6; {
-		better := false
+// descent is a rotation and the value of a function there.
+type descent struct {
+	q     [9]float64
+	value float64
+}
+
+// descend minimises f near a rotation. It turns about the three axes by an angle that it halves down to the last one.
+func descend(q [9]float64, f func([9]float64) float64, angle, last float64) descent {
+	d := descent{q, f(q)}
+	for ; angle > last; angle /= 2 {
+		var turns [][9]float64
 		for axis := range 3 {
-			for _, angle := range []float64{step, -step} {
-				e := [3]float64{}
-				e[axis] = 1
-				next := multiply(q, turnBy(e[0], e[1], e[2], angle))
-				if v := f(next); v < least-1e-15 {
-					q, least, better = next, v, true
+			e := [3]float64{}
+			e[axis] = 1
+			turns = append(turns, turnBy(e[0], e[1], e[2], angle), turnBy(e[0], e[1], e[2], -angle))
+		}
+		for better := true; better; {
+			better = false
+			for _, turn := range turns {
+				if next := multiply(d.q, turn); f(next) < d.value-1e-15 {
+					d, better = descent{next, f(next)}, true
 				}
 			}
 		}
-		if !better {
-			step /= 2
-		}
 	}
-	return least
+	return d
 }
 
 func transposedRotation(g [9]float64) (t [9]float64) {
