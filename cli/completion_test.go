@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Completion offers commands, flags, configs, keys and names, and otherwise files.
 func TestComplete(t *testing.T) {
+	long.NotShort(t)
 	for line, want := range map[string]string{
 		"tr": "train", "completion ": "bash zsh fish", "help ver": "version", "data ": "list fetch check show export ask", "data fetch dsp": "dsprites", "list losses variance ": "",
 		"train quicks": "quickstart", "train quickstart train.epoch": "train.epochs= train.epoch_steps=", "train --run x train.threa": "train.threads=",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/files"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/internal/report/sheet"
@@ -19,6 +20,7 @@ import (
 // TestDataAsk asks about a folder of pictures without labels, takes answers, asks again, and trains and measures with
 // the answers.
 func TestDataAsk(t *testing.T) {
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("UNRAVEL_DATA", t.TempDir())
 	must.OK(t, os.Mkdir("photos", 0o777))

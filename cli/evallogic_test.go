@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/eval"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
@@ -76,6 +77,7 @@ func TestEvalSentences(t *testing.T) {
 
 // eval --out draws and stores the product approximation and the left inverse.
 func TestEvalApproximation(t *testing.T) {
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	writeTurned(t)
 	if o := call(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy", "--metrics", "mse", "--out", "out"); o.code != 0 {

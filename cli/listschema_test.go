@@ -97,6 +97,7 @@ func TestSchemaAccepts(t *testing.T) {
 // TestSchemaOpen lists the places in a config where the schema accepts anything, such as a type that decodes itself and
 // lists no forms (ConfigForms).
 func TestSchemaOpen(t *testing.T) {
+	long.NotShort(t)
 	var text bytes.Buffer
 	must.OK(t, docs.WriteSchema(&text, ""))
 	var open []string

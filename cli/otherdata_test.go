@@ -64,6 +64,7 @@ func TestOtherData(t *testing.T) {
 
 // TestEncodePictures encodes pictures in a folder, one picture, and an export of the run's own images.
 func TestEncodePictures(t *testing.T) {
+	long.NotShort(t)
 	dir := finished(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("UNRAVEL_DATA", t.TempDir())

@@ -126,6 +126,7 @@ func TestRunStates(t *testing.T) {
 
 // Errors about damaged results name the file and the remedy.
 func TestRunsDamaged(t *testing.T) {
+	long.NotShort(t)
 	for _, name := range []string{"metrics.json", "run.json"} {
 		dir := finished(t)
 		succeed(t, "runs", filepath.Dir(dir)) // stores them

@@ -131,6 +131,7 @@ func TestFlagsOfSettings(t *testing.T) {
 
 // --find-rate prints a rate that the config accepts. It leaves three files and no run.
 func TestFindRateFiles(t *testing.T) {
+	long.NotShort(t)
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "train", config, "--find-rate", "--rate-low", "1e-4", "--rate-high", "0.1", "--rate-steps", "40")

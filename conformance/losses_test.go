@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -157,6 +158,7 @@ func (f faultyBody[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 }
 
 func TestLossesFindFaults(t *testing.T) {
+	long.NotShort(t)
 	for fault, want := range map[string]string{
 		"":                              "",
 		"needs more":                    "it cannot be added to an example: it needs an ear",
@@ -199,6 +201,7 @@ func TestWeightsCanChange(t *testing.T) {
 
 // The defaults of logic are not valid settings, so CheckLoss checks its variants.
 func TestLogicIsTested(t *testing.T) {
+	long.NotShort(t)
 	e := must.Get(losses.Registry.Lookup("logic"))(t)
 	must.Equal(t, len(e.New().(losses.Varied).Variants()), 9, "variants")
 	if err := conformance.CheckLoss(e); err != nil {

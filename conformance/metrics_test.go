@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -98,6 +99,7 @@ func (m *faultyMetric) Compute(ctx context.Context, in *metrics.Input) (metrics.
 }
 
 func TestMetricsFindFaults(t *testing.T) {
+	long.NotShort(t)
 	own := registry.Entry[metrics.Metric]{Name: "match", Doc: "an own metric", Units: "none: 0 to 1", New: func() metrics.Metric { return &Match{} }}
 	if err := conformance.CheckMetric(own); err != nil {
 		t.Errorf("an own metric: %v", err)
@@ -130,6 +132,7 @@ func TestMetricsFindFaults(t *testing.T) {
 
 // The defaults of logic are not valid settings, so CheckMetric checks its variants.
 func TestLogicMetricIsTested(t *testing.T) {
+	long.NotShort(t)
 	e := must.Get(metrics.Registry.Lookup("logic"))(t)
 	must.Equal(t, len(e.New().(metrics.Varied).Variants()), 2, "variants")
 	if err := conformance.CheckMetric(e); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/tapetest"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
@@ -21,6 +22,7 @@ var update = flag.Bool("update", false, "write testdata/tapes.txt")
 
 // The commands for a GPU stay the same. TestOnDevice compares the results of these graphs on a GPU with the CPU.
 func TestTapes(t *testing.T) {
+	long.NotShort(t)
 	tapes := map[string][]string{}
 	deviceGraphs(t, func(t *testing.T, name string, _ float64, nodes gorgonia.Nodes) {
 		m := must.Get(machine.New(nodes[0].Graph(), nodes...))(t)

@@ -91,6 +91,7 @@ func fewRows(name string) Choice {
 // TestUnknownLevels checks every metric on an input with gaps against its needs: all levels, one factor at a time,
 // known levels only, or none.
 func TestUnknownLevels(t *testing.T) {
+	long.NotShort(t)
 	whole, some := gappy()
 	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {

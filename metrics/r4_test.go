@@ -216,6 +216,7 @@ func hierarchicalRows(t testing.TB, n int) *Input {
 }
 
 func TestR4Samples(t *testing.T) {
+	long.NotShort(t)
 	in := hierarchicalRows(t, 500)
 	r := compute(t, &R4{Predictions: Predictions{Splits: 2, Samples: 200}}, in)
 	all := compute(t, &R4{Predictions: Predictions{Splits: 2}}, in)

@@ -4,11 +4,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
 // TestScale checks that a result has a scale exactly if the scale of the codes changes its value.
 func TestScale(t *testing.T) {
+	long.NotShort(t)
 	whole, _ := gappy()
 	in := kept(whole, 0, 1, 2)
 	in.Factors[0].Kind, in.Factors[1].Kind = 1, 1 // circular, for D_LSBD

@@ -125,6 +125,7 @@ func TestCoarseForTrees(t *testing.T) {
 // SAP and BetaVAE note codes whose value a penalty or a small variance decides, and KNN codes whose value rounding
 // decides.
 func TestPenalised(t *testing.T) {
+	long.NotShort(t)
 	for _, c := range []struct {
 		size, offset, second float64 // second: of the second column alone
 		want                 string

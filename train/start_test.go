@@ -65,6 +65,7 @@ func startedConfig(t *testing.T, overrides ...string) Config {
 // A start sets the named parameters, including running moments. The other parameters come from the seed. It reads a
 // run, or a file in any layout.
 func TestInit(t *testing.T) {
+	long.NotShort(t)
 	dir, native := trainSource(t, weights.Native)
 	_, torch := trainSource(t, weights.PyTorch)
 	from, _, err := OpenExperiment(dir)

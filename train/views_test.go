@@ -86,6 +86,7 @@ func values(p *nn.Params) map[string][]float32 {
 
 // Targets begin as copies. They move with the step's momentum towards the parameters after the step.
 func TestTarget(t *testing.T) {
+	long.NotShort(t)
 	for _, name := range []string{"byol", "moco-v2"} {
 		c := seenConfig(t, name)
 		loop := loopOf(t, c)

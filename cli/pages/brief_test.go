@@ -91,6 +91,7 @@ func brief(words []string) []string {
 // A command stopped when its work begins still reports the mistakes of a line: commands, flags, files, configs, keys
 // and names of parts.
 func TestBegun(t *testing.T) {
+	long.NotShort(t)
 	clitest.HierarchicalFiles(t)
 	must.Write(t, "study.yaml", "base: none.yaml\nseeds: [0]\n")
 	for _, line := range []string{

@@ -24,6 +24,7 @@ func drawnAt(size int) map[string]datasets.Builder {
 }
 
 func TestSizes(t *testing.T) {
+	long.NotShort(t)
 	for _, size := range long.Sample([]int{16, 96, 72}, 2) {
 		for name, b := range drawnAt(size) {
 			d := datatest.Build(t, b)

@@ -73,6 +73,7 @@ func TestTurntableHues(t *testing.T) {
 // TestTurntableKeepsObjectsInside checks that no rotation reaches the border, and that an object fills the picture's
 // width at one rotation.
 func TestTurntableKeepsObjectsInside(t *testing.T) {
+	long.NotShort(t)
 	for _, elevation := range []float64{0, 30, 90} {
 		d := datatest.Build(t, turntableWith(func(t *Turntable) { t.Objects, t.Hues, t.Views, t.Elevation = 8, 1, 16, elevation }))
 		for object := range 8 {

@@ -84,6 +84,7 @@ func TestTwinsSettings(t *testing.T) {
 
 // The factor instance leaves images unchanged and adds a level.
 func TestNorbInstance(t *testing.T) {
+	long.NotShort(t)
 	d := twin(t, "norb")
 	all := datatest.Build(t, &Norb{Size: 64, Instances: 10, Elevations: 9, Azimuths: 18, Lightings: 6, Instance: true})
 	names := ""

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
@@ -112,6 +113,7 @@ func TestLabelFile(t *testing.T) {
 }
 
 func TestLabelErrors(t *testing.T) {
+	long.NotShort(t)
 	d := datatest.ToyOf(ordinal("x", 6))
 	tests := []struct {
 		s    Kind

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
@@ -70,6 +71,7 @@ func TestColumnRegress(t *testing.T) {
 // Two cuts of a classifier are often equally good, and rounding errors decide between them. The test compares the trees
 // with the definition, and the deviance with the fit of a table with one column.
 func TestColumnClassify(t *testing.T) {
+	long.NotShort(t)
 	const n = 400
 	for name, values := range ascendingColumns(n) {
 		table := columns(t, n, 1, values)

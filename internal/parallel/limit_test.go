@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
@@ -34,6 +35,7 @@ func busiest() int {
 
 // Limits of goroutines are independent, and apply to everything that the goroutines start.
 func TestLimit(t *testing.T) {
+	long.NotShort(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	var all sync.WaitGroup
 	for n := range 4 {

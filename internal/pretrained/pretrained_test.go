@@ -34,6 +34,7 @@ func opened(t testing.TB, name string) *Archive {
 
 // The table is consistent with the archives and the ledger.
 func TestModels(t *testing.T) {
+	long.NotShort(t)
 	var all int64
 	var names []string
 	for _, m := range Models() {
@@ -82,6 +83,7 @@ func near(got, want float64) bool { return math.Abs(got-want) <= 0.001*max(1, ma
 // Installed models give the metrics of their archives: exactly on the same instruction set, and nearly on others. The
 // default test computes the fast metrics of one model.
 func TestMeasures(t *testing.T) {
+	long.NotShort(t)
 	set := must.Get(kernel.InstructionSet())(t)
 	list := []string{"cofhae-chopsticks"}
 	if long.Enabled() {
@@ -201,6 +203,7 @@ func zipped(t testing.TB, names []string, content map[string][]byte) []byte {
 
 // An archive whose content differs from its manifest gives an error that names the file.
 func TestDamagedArchives(t *testing.T) {
+	long.NotShort(t)
 	good := opened(t, "cofhae-chopsticks")
 	manifest := must.Get(good.manifest())(t)
 	for _, test := range []struct {

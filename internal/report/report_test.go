@@ -288,6 +288,7 @@ func TestAlign(t *testing.T) {
 }
 
 func TestCodesAgainstFactors(t *testing.T) {
+	long.NotShort(t)
 	circles, factors := torus(16)
 	show(t, "codes", func(w io.Writer) error {
 		return CodesAgainstFactors(w, "Codes", circles, factors)

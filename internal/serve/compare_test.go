@@ -133,6 +133,7 @@ func TestCompare(t *testing.T) {
 
 // Answers before the end of the first scan are not cached.
 func TestCompareReading(t *testing.T) {
+	long.NotShort(t)
 	s, h := started(t, folder(t, "one"), Options{})
 	read := s.runs.latest.Load()
 	for range 2 {

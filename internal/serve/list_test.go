@@ -138,6 +138,7 @@ func TestListedLoss(t *testing.T) {
 }
 
 func TestFilterAndSort(t *testing.T) {
+	long.NotShort(t)
 	dir, _ := everyState(t)
 	_, h := started(t, dir, Options{})
 	for query, want := range map[string]string{

@@ -78,6 +78,7 @@ func TestDocsTrained(t *testing.T) {
 
 // The page's numbers of runs are those that the tables plan, and so is the number of distinct runs of negative-free.
 func TestDocsRuns(t *testing.T) {
+	long.NotShort(t)
 	page := string(must.Read(t, "../../docs/papers/tables.md"))
 	lines := regexp.MustCompile("(?m)^\\| `([a-z0-9-]+)` \\|.* \\| (\\d+\\b[^|]*) \\| (\\d+\\b[^|]*) \\|$").FindAllStringSubmatch(page, -1)
 	if len(lines) < 25 {

@@ -242,6 +242,7 @@ func TestStale(t *testing.T) {
 
 // A run is stale if its resolved config has changed, for example by a new default.
 func TestStaleConfig(t *testing.T) {
+	long.NotShort(t)
 	base, dir := t.TempDir(), keptRuns(t)
 	table := mustOpen(t, base)
 	f := contributed(t, table, dir)

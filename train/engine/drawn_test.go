@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
@@ -57,6 +58,7 @@ func drawnLoop(t testing.TB, moves bool, source string, overrides ...string) *Lo
 // TestDrawnResume checks that training on groups drawn for every epoch, also in second batches of discriminators,
 // resumes at any step with the same bits.
 func TestDrawnResume(t *testing.T) {
+	long.NotShort(t)
 	for _, source := range []string{tiny, judged, paired} {
 		if source == paired {
 			resumes(t, 5, func() *Loop { return loopOf(t, paired) })

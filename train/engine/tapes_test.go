@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/tapetest"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 const (
@@ -122,6 +123,7 @@ var update = flag.Bool("update", false, "write testdata/tapes.txt")
 
 // The commands for a GPU stay the same. TestDevice compares the results of these tasks on a GPU with the CPU.
 func TestTapes(t *testing.T) {
+	long.NotShort(t)
 	tapes := map[string][]string{}
 	for name, of := range deviceTasks {
 		task, settings := taskOf(t, of[0], of[1:]...)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
@@ -126,6 +127,7 @@ func TestColumnElsewhere(t *testing.T) {
 
 // Unravel's papers name existing tables, rows and columns.
 func TestPapers(t *testing.T) {
+	long.NotShort(t)
 	papers := must.Get(Papers())(t)
 	known := map[string]*tables.Result{}
 	for _, p := range papers {

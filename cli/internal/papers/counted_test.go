@@ -20,6 +20,7 @@ var updateCounted = flag.Bool("update", false, "write counted.json, the counts o
 // TestCountedTables compares counted.json with current counts. The default test counts three tables: without runs, with
 // runs, and of quotes.
 func TestCountedTables(t *testing.T) {
+	long.NotShort(t)
 	file, err := filepath.Abs("counted.json")
 	must.OK(t, err)
 	t.Chdir(t.TempDir()) // a folder without runs

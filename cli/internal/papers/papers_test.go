@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
 // A slow computation logs its progress at intervals.
 func TestTableProgress(t *testing.T) {
+	long.NotShort(t)
 	var out, log bytes.Buffer
 	s := &ui.Streams{Out: &out, Log: &log}
 	c := &Command{Scale: "quick"}
