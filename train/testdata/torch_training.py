@@ -19,6 +19,14 @@ np.save("torch/images.npy", images)
 np.save("torch/factors.npy", np.arange(N)[:, None])
 labels = np.stack([np.arange(N) % 3, np.arange(N) // 3 % 4], 1)
 np.save("torch/labels.npy", labels)
+options = np.stack([1 + np.arange(N) % 2, np.where(np.arange(N) % 2, 0, 1 + np.arange(N) // 2 % 2)], 1)  # 0: inactive
+np.save("torch/options.npy", options)
+with open("torch/hierarchy.json", "w") as f:
+    f.write("""[{"type": "categorical", "options": [
+  [{"type": "categorical", "options": [[{"type": "continuous"}], []]}],
+  [{"type": "continuous"}]]},
+ {"type": "continuous"}]
+""")
 np.savetxt("torch/pairs.csv", np.arange(N).reshape(-1, 2), fmt="%d", delimiter=",")
 x = torch.tensor(images, dtype=torch.float64).permute(0, 3, 1, 2)
 
@@ -66,7 +74,7 @@ def same(h):  # TensorFlow's padding for a 3x3 filter of stride 2
 
 def train(name, w, loss, optimizer, steps, rate=lambda s: 1, clip=None, after=None):
     write(name + "-start", w)
-    trained = [v.requires_grad_(True) for k, v in w.items() if "running" not in k and not k.startswith(("target.", "cascade."))]
+    trained = [v.requires_grad_(True) for k, v in w.items() if "running" not in k and not k.startswith(("target.", "cascade.", "queue."))]
     o = optimizer(trained)
     lr = o.param_groups[0]["lr"]
     for step in range(steps):
@@ -115,11 +123,82 @@ def byol(w):
     return total
 
 
-def ada_gvae(w):
-    """The divergence alone: shared posteriors of the pairs (0, 1), (2, 3), ..."""
+def moco(w):
+    """Version 2. The queue holds three batches, so the order of images within a batch does not matter."""
+    a = (x - 0.4) / 0.5
+
+    def unit(h, of):
+        h = F.relu(batch_norm(w, of + "encoder.norm1", F.conv2d(same(h), w[of + "encoder.conv1.weight"], stride=2)))
+        h = F.relu(linear(w, of + "head.dense1", linear(w, of + "encoder.dense1", h.flatten(1))))
+        return F.normalize(linear(w, of + "head.out", h))
+
+    q = unit(a, "")
+    with torch.no_grad():
+        w["keys"] = unit(a.flip(3), "target.")
+    logits = torch.cat([(q * w["keys"]).sum(1, keepdim=True), q @ w["queue.keys"]], 1) / 0.2
+    return F.cross_entropy(logits, torch.zeros(N, dtype=torch.long))
+
+
+def barlow_twins(w):
+    a, p = (x - 0.4) / 0.5, "projector."
+    views = []
+    for h in a, a.flip(3):
+        h = F.relu(batch_norm(w, "encoder.norm1", F.conv2d(same(h), w["encoder.conv1.weight"], stride=2)))
+        h = linear(w, "encoder.dense1", h.flatten(1))
+        for k in "12":
+            h = F.relu(batch_norm(w, p + "norm" + k, linear(w, p + "dense" + k, h)))
+        views.append(F.batch_norm(linear(w, p + "dense3", h), None, None, training=True))
+    c = views[0].T @ views[1] / N
+    return ((1 - c.diagonal()) ** 2).sum() + 0.02 * (c - torch.diag(c.diagonal())).pow(2).sum()
+
+
+def cofhae(w):
+    """The first option of a choice leads to another choice; values are 1 and 2 options deep, and at the root."""
+    h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))
+    values = linear(w, "latent.value", h)
+    outer, inner = (F.softmax(linear(w, "latent.option" + k, h) / 0.7, 1) for k in "12")
+    inner = inner * outer[:, :1]
+    values = torch.stack([values[:, 0] * inner[:, 0], values[:, 1] * outer[:, 1], values[:, 2]], 1)
+    y = torch.tanh(linear(w, "decoder.dense1", torch.cat([outer, inner, values], 1)))
+    wanted = [F.one_hot(torch.tensor(o), 3)[:, 1:] for o in options.T]
+    assignment = sum(((a - b) ** 2).sum(1).mean() for a, b in zip(wanted, (outer, inner)))
+    return ((x.flatten(1) - torch.sigmoid(linear(w, "decoder.out", y))) ** 2).sum(1).mean() + 3 * assignment
+
+
+def posteriors(w):
+    """Means and variances of the first and the second images of the pairs (0, 1), (2, 3), ..."""
     h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))
     mean, log_variance = linear(w, "latent.mean", h), linear(w, "latent.log-variance", h)
-    (a, b), (u, v) = ((m[0::2], m[1::2]) for m in (mean, log_variance.exp()))
+    return ((m[0::2], m[1::2]) for m in (mean, log_variance.exp()))
+
+
+def ml_vae(w):
+    """The divergence alone: the dimension with the largest divergence is private."""
+    (a, b), (u, v) = posteriors(w)
+    delta = u / v + (a - b) ** 2 / v - 1 - (u / v).log()
+    private = delta == delta.max(1, keepdim=True)[0]
+    shared = 2 * u * v / (u + v)
+    total = 0
+    for m, s in (a, u), (b, v):
+        m, s = torch.where(private, m, (a / u + b / v) / 2 * shared), torch.where(private, s, shared)
+        total = total + 0.25 * (m**2 + s - 1 - s.log()).sum(1).mean()
+    return total
+
+
+def slow_vae(w):
+    (a, b), (u, v) = posteriors(w)
+    total = 0
+    for m, s in (a, u), (b, v):
+        total = total + 0.25 * (m**2 + s - 1 - s.log()).sum(1).mean()
+        expected = (2 * s / np.pi).sqrt() * (-((a - b) ** 2) / (2 * s)).exp() + (a - b) * torch.erf((a - b) / (2 * s).sqrt())
+        entropy = (2 * np.pi * np.e * s).log() / 2
+        total = total + 2 * (6 * expected - np.log(6 / 2) - entropy / 2).sum(1).mean()
+    return total
+
+
+def ada_gvae(w):
+    """The divergence alone: shared posteriors of the pairs."""
+    (a, b), (u, v) = posteriors(w)
     delta = u / v + (a - b) ** 2 / v - 1 - (u / v).log()
     private = delta >= (delta.min(1, keepdim=True)[0] + delta.max(1, keepdim=True)[0]) / 2
     total = 0
@@ -190,16 +269,16 @@ w = weights({**online, **norm("encoder.norm1", 4), **norm("projector.norm1", 8),
              **{"target." + k: s for k, s in online.items()}})
 
 
-def follow(progress):
-    momentum = 1 - 0.1 * (np.cos(np.pi * progress) + 1) / 2
+def follow(progress, momentum=None):
+    momentum = momentum or 1 - 0.1 * (np.cos(np.pi * progress) + 1) / 2
     for k in online:
         w["target." + k] = momentum * w["target." + k] + (1 - momentum) * w[k].detach()
 
 
 train("byol", w, byol, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01), 8, after=follow)
-train("ada-gvae", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,),
-                           **{f"latent.{k}.{part}": shape for k in ("mean", "log-variance") for part, shape in (("weight", (5, 8)), ("bias", (5,)))}}),
-      ada_gvae, lambda p: torch.optim.RMSprop(p, lr=0.002, centered=True, momentum=0.5), 10)
+gaussian = {"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,),
+            **{f"latent.{k}.{part}": shape for k in ("mean", "log-variance") for part, shape in (("weight", (5, 8)), ("bias", (5,)))}}
+train("ada-gvae", weights(gaussian), ada_gvae, lambda p: torch.optim.RMSprop(p, lr=0.002, centered=True, momentum=0.5), 10)
 
 w = weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.mean.weight": (3, 8), "latent.mean.bias": (3,),
              "decoder.dense1.weight": (8, 6), "decoder.dense1.bias": (8,), "decoder.out.weight": (128, 8), "decoder.out.bias": (128,)})
@@ -217,3 +296,30 @@ def open_next(progress):
 train("cascade-vae", w, cascade_vae, lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.9), 10, after=open_next)
 train("encoder", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.code.weight": (2, 8), "latent.code.bias": (2,)}),
       regularisers, lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.9), 10)
+
+online = {"encoder.conv1.weight": (4, 2, 3, 3), "encoder.norm1.weight": (4,), "encoder.norm1.bias": (4,),
+          "encoder.dense1.weight": (6, 64), "encoder.dense1.bias": (6,), "head.dense1.weight": (6, 6), "head.dense1.bias": (6,),
+          "head.out.weight": (4, 6), "head.out.bias": (4,)}
+w = weights({**online, **norm("encoder.norm1", 4), **{"target." + k: s for k, s in online.items()}, "queue.keys": (4, 3 * N), "queue.next": (1,)})
+w["queue.keys"], w["queue.next"] = F.normalize(w["queue.keys"], dim=0).float().double(), torch.zeros(1)
+
+
+def enqueue(progress):
+    follow(progress, 0.9)
+    start = int(w["queue.next"].item())
+    w["queue.keys"][:, start:start + N] = w.pop("keys").T
+    w["queue.next"][0] = (start + N) % (3 * N)
+
+
+train("moco-v2", w, moco, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=0.001), 8, after=enqueue)
+train("barlow-twins", weights({
+    "encoder.conv1.weight": (4, 2, 3, 3), **norm("encoder.norm1", 4), "encoder.dense1.weight": (6, 64), "encoder.dense1.bias": (6,),
+    "projector.dense1.weight": (8, 6), **norm("projector.norm1", 8), "projector.dense2.weight": (8, 8), **norm("projector.norm2", 8),
+    "projector.dense3.weight": (8, 8)}), barlow_twins, lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.9), 8)
+train("cofhae", weights({
+    "encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.value.weight": (3, 8), "latent.value.bias": (3,),
+    "latent.option1.weight": (2, 8), "latent.option1.bias": (2,), "latent.option2.weight": (2, 8), "latent.option2.bias": (2,),
+    "decoder.dense1.weight": (8, 7), "decoder.dense1.bias": (8,), "decoder.out.weight": (128, 8), "decoder.out.bias": (128,)}),
+    cofhae, lambda p: torch.optim.SGD(p, lr=0.003, momentum=0.9), 8)
+train("ml-vae", weights(gaussian), ml_vae, lambda p: torch.optim.Adam(p, lr=0.002), 10)
+train("slow-vae", weights(gaussian), slow_vae, lambda p: torch.optim.Adam(p, lr=0.002), 10)
