@@ -3,6 +3,7 @@ package train
 import (
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
@@ -69,6 +70,16 @@ model: {cascade-vae: {latent: 3, categories: 3, phases: 5, closed: 2, low: 0.3, 
 losses: [reconstruction, kl]
 train: {epochs: 10, batch: 16, figures: false, optimizer: {sgd: {lr: 0.002}}}
 `,
+		"lsbd-vae": `
+dataset: {grid: {path: testdata/torch, kinds: [circular]}}
+supervision: {groups: {images: testdata/torch/groups.npy, moves: testdata/torch/moves.npy, rotations: testdata/torch/rotations.npy}}
+model:
+  lsbd-vae:
+    latent: [sphere: {omega: 2, log_t: [-60, -60]}, sphere: {dim: 2, log_t: [-60, -60]}, euclidean: {dim: 2}]
+    encoder: {mlp: {hidden: [8], activation: tanh}}
+losses: [reconstruction, kl, lsbd: {weight: 10}]
+train: {epochs: 8, batch: 16, figures: false, optimizer: {sgd: {lr: 0.003}}}
+`,
 		"moco-v2": `
 views: {pipeline: [normalise: {mean: [0.4], deviation: [0.5]}], second: [flip: {probability: 1}, normalise: {mean: [0.4], deviation: [0.5]}]}
 model: {moco-v2: {encoder: {layers: [conv: {channels: 4, stride: 2}, norm: batch, activation: relu, dense: 6]}, width: 4, queue: 48, momentum: {base: 0.9}}}
@@ -104,7 +115,10 @@ train: {epochs: 10, batch: 16, figures: false, optimizer: {adam: {lr: 0.002}}}
 	} {
 		t.Run(name, func(t *testing.T) {
 			read := func(when string) Config {
-				text := "name: torch\ndataset: {grid: {path: testdata/torch}}\nmetrics: []\n" + config
+				text := "name: torch\nmetrics: []\n" + config
+				if !strings.Contains(config, "dataset:") {
+					text += "dataset: {grid: {path: testdata/torch}}\n"
+				}
 				return must.Get(Load(name, []byte(text), "init.file=testdata/torch/"+name+"-"+when+".safetensors"))(t)
 			}
 			start, end := must.Get(NewExperiment(read("start")))(t).Model.Params(), must.Get(NewExperiment(read("end")))(t).Model.Params()

@@ -27,6 +27,12 @@ with open("torch/hierarchy.json", "w") as f:
   [{"type": "continuous"}]]},
  {"type": "continuous"}]
 """)
+groups, r = np.random.RandomState(8).permutation(N).reshape(4, 4), np.random.RandomState(9)
+moves, rotations = (3 * r.randn(4, 4, 1)).astype(np.float32), r.randn(4, 4, 4).astype(np.float32)  # axis and angle
+moves[:, 0], rotations[:, 0, 3] = 0, 0
+np.save("torch/groups.npy", groups)
+np.save("torch/moves.npy", moves)
+np.save("torch/rotations.npy", rotations)
 np.savetxt("torch/pairs.csv", np.arange(N).reshape(-1, 2), fmt="%d", delimiter=",")
 x = torch.tensor(images, dtype=torch.float64).permute(0, 3, 1, 2)
 
@@ -163,6 +169,31 @@ def cofhae(w):
     wanted = [F.one_hot(torch.tensor(o), 3)[:, 1:] for o in options.T]
     assignment = sum(((a - b) ** 2).sum(1).mean() for a, b in zip(wanted, (outer, inner)))
     return ((x.flatten(1) - torch.sigmoid(linear(w, "decoder.out", y))) ** 2).sum(1).mean() + 3 * assignment
+
+
+def matrices(turns):
+    """Rotations in space by vectors along the axis, as long as the angle, by the exponential map."""
+    x, y, z, o = *turns.unbind(-1), torch.zeros(turns.shape[:-1])
+    return torch.linalg.matrix_exp(torch.stack([o, -z, y, z, o, -x, -y, x, o], -1).unflatten(-1, (3, 3)))
+
+
+def lsbd_vae(w):
+    """Groups of four images on a circle that turns twice, a sphere and a plane. Posteriors are narrow: z = mean."""
+    h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))[groups.flatten()]
+    axes, angles = torch.tensor(rotations).double().split((3, 1), -1)
+    turn = matrices(F.pad(2 * torch.tensor(moves).double(), (2, 0)))[..., :2, :2]
+    total, moved = 0, []
+    for k, actions in enumerate((turn, matrices(angles * F.normalize(axes, dim=-1)))):
+        z = F.normalize(linear(w, f"latent.{k}.loc", h)).view(4, 4, -1, 1)
+        common = F.normalize((actions.transpose(2, 3) @ z).mean(1, keepdim=True), dim=2)
+        moved.append((actions @ common).flatten(2))
+        total = total + 10 * (z.flatten(2) - moved[-1]).pow(2).sum(2).mean()
+    mean, log_sigma = linear(w, "latent.2.loc", h).view(4, 4, 2), linear(w, "latent.2.scale", h)
+    moved.append(mean.mean(1, keepdim=True).expand(4, 4, 2))
+    total = total + 10 * (mean - moved[-1]).pow(2).sum(2).mean()
+    total = total + (mean.view(N, 2) ** 2 + (2 * log_sigma).exp() - 1 - 2 * log_sigma).sum(1).mean() / 2
+    y = linear(w, "decoder.out", torch.tanh(linear(w, "decoder.dense1", torch.cat(moved, 2).view(N, 7))))
+    return ((x.flatten(1)[groups.flatten()] - torch.sigmoid(y)) ** 2).sum(1).mean() + total
 
 
 def posteriors(w):
@@ -323,3 +354,10 @@ train("cofhae", weights({
     cofhae, lambda p: torch.optim.SGD(p, lr=0.003, momentum=0.9), 8)
 train("ml-vae", weights(gaussian), ml_vae, lambda p: torch.optim.Adam(p, lr=0.002), 10)
 train("slow-vae", weights(gaussian), slow_vae, lambda p: torch.optim.Adam(p, lr=0.002), 10)
+w = weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,),
+             **{f"latent.{k}.loc.{part}": shape for k, d in enumerate((2, 3, 2)) for part, shape in (("weight", (d, 8)), ("bias", (d,)))},
+             "decoder.dense1.weight": (8, 7), "decoder.dense1.bias": (8,), "decoder.out.weight": (128, 8), "decoder.out.bias": (128,)})
+w.update({"latent.2.scale.weight": torch.zeros(2, 8), "latent.2.scale.bias": torch.full((2,), -40.0)})
+for k in "01":  # the limits of log t are equal
+    w.update({f"latent.{k}.scale.weight": torch.zeros(1, 8), f"latent.{k}.scale.bias": torch.zeros(1)})
+train("lsbd-vae", w, lsbd_vae, lambda p: torch.optim.SGD(p, lr=0.003, momentum=0.9), 8)
