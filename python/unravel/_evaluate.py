@@ -258,7 +258,7 @@ def _factors(path: Path, factors: Any, names: Sequence[str] | None) -> str:
     if names is None:
         names = [f"factor{j}" for j in range(len(columns))]
     if len(names) != len(columns):
-        raise ConfigError(f"names has {len(names)} names; want one for each of the {len(columns)} factors")
+        raise ConfigError(f"names lists {len(names)}; want one for each of the {len(columns)} factors")
     columns = [_column(c, n) for c, n in zip(columns, names)]
     if len({len(c) for c in columns}) > 1:
         raise ConfigError(f"factors have columns of {[len(c) for c in columns]} rows; want equally many")
