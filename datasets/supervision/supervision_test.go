@@ -255,12 +255,18 @@ func (p *painted) Image(_ int, dst []float32) {
 	}
 }
 
+// lastWhite is a data set in which only the last image is too white.
+type lastWhite struct{ *datatest.Toy }
+
+func (d lastWhite) Image(i int, dst []float32) { dst[0] = float32(2 * ((i + 1) / d.Len())) }
+
 func TestDatasetsAreChecked(t *testing.T) {
 	for want, d := range map[string]datasets.Dataset{
 		"dataset toy has 0 images of 1 x 1 x 1":    empty{datatest.ToyOf(circle("a", 2))},
 		"dataset toy has no factors":               datatest.ToyOf(),
 		`dataset toy: two factors have the name`:   datatest.ToyOf(circle("a", 2), circle("a", 2)),
 		"pixel 0 of image 0 is 255; want 0 to 1":   &painted{datatest.ToyOf(circle("a", 2)), 255, 0},
+		"pixel 0 of image 2 is 2; want 0 to 1":     lastWhite{&datatest.Toy{Grid: factor.Grid{circle("a", 4)}, Missing: 1}},
 		"pixel 0 of image 0 is 0.25, then 0.5; wa": &painted{datatest.ToyOf(circle("a", 2)), 0.25, 0.25},
 		"pixel 0 of image 0 is unwritten, or NaN":  &painted{datatest.ToyOf(circle("a", 2)), 0, 0},
 		"there is no data set; want Set of datase": nil,
