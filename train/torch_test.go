@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
-// Whole trainings end with PyTorch's weights: layers, losses, pairs of images, views, targets, running moments, clipping,
+// Whole trainings end with PyTorch's weights: layers, losses, pairs, groups, views, targets, queues, running moments, clipping,
 // rates, phases, categories and optimisers together. testdata/torch_training.py made the files of testdata/torch.
 func TestPyTorch(t *testing.T) {
 	for name, config := range map[string]string{
