@@ -221,7 +221,7 @@ func (t *lossTrainer) network(stream, input string, x *gorgonia.Node, columns in
 	return layer.Dense(h, t.constant("v", weight, 4, columns), t.constant("c", weight, columns), graph.Linear)
 }
 
-func (*lossTrainer) Note(string) {}
+func (*lossTrainer) Note(func() []string) {}
 
 // numbers adds an input and sets its values.
 func numbers(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, value func(i int) float64, shape ...int) *gorgonia.Node {

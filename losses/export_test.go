@@ -10,3 +10,11 @@ func (in *Input) Asked() *Requests {
 func ComposeInput(in *Input, all []Choice) (*Objective, error) {
 	return Compose(&in.Outputs, in.Batch, in.Trainer, all)
 }
+
+// Noted returns the sentences that losses print so far.
+func (in *Input) Noted() (sentences []string) {
+	for _, list := range in.Asked().Notes {
+		sentences = append(sentences, list()...)
+	}
+	return sentences
+}

@@ -198,8 +198,8 @@ func TestShareOfOneLevel(t *testing.T) {
 	for source, want := range map[string][]string{"[variance]": {note}, "[{variance: {codes: {size: [0, 1]}}}]": nil} {
 		in := batch(t)
 		in.Labels.Factors[0].Size = 1
-		if _, err := losses.ComposeInput(in, choose(t, source)); err != nil || !slices.Equal(in.Asked().Notes, want) {
-			t.Errorf("%s: error %v, notes %q, want %q", source, err, in.Asked().Notes, want)
+		if _, err := losses.ComposeInput(in, choose(t, source)); err != nil || !slices.Equal(in.Noted(), want) {
+			t.Errorf("%s: error %v, notes %q, want %q", source, err, in.Noted(), want)
 		}
 	}
 }
@@ -212,8 +212,8 @@ func TestConstantOfNoLevel(t *testing.T) {
 	} {
 		in := batch(t)
 		loss := fmt.Sprintf("[{logic: {sentence: 'forall i: %s -> z(i) =[squared] 0'}}]", source)
-		if _, err := losses.ComposeInput(in, choose(t, loss)); err != nil || !slices.Equal(in.Asked().Notes, want) {
-			t.Errorf("%s: error %v, notes %q, want %q", source, err, in.Asked().Notes, want)
+		if _, err := losses.ComposeInput(in, choose(t, loss)); err != nil || !slices.Equal(in.Noted(), want) {
+			t.Errorf("%s: error %v, notes %q, want %q", source, err, in.Noted(), want)
 		}
 	}
 }

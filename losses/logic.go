@@ -160,7 +160,9 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	noteUnmatched(q, in)
+	if !noteUnmatched(q, in) { // else it is the reason
+		noteEmpty(q, in)
+	}
 	if l.Samples > 1 {
 		return l.meanOverSamples(in, q, batch)
 	}
@@ -315,9 +317,9 @@ func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error
 }
 
 // noteUnmatched notes comparisons of a factor with a constant that is the value of no level.
-func noteUnmatched(q *logic.Quantity, in *Input) {
+func noteUnmatched(q *logic.Quantity, in *Input) (found bool) {
 	if in.Labels == nil || in.Labels.Exact != nil { // exact values lie between the values of levels
-		return
+		return false
 	}
 	levels := 0
 	for _, f := range in.Labels.Factors {
@@ -333,7 +335,23 @@ func noteUnmatched(q *logic.Quantity, in *Input) {
 	}
 	for _, text := range q.Unmatched(b) {
 		in.Note(fmt.Sprintf("the loss %s compares a factor with the value of no level: %s", in.Name, text))
+		found = true
 	}
+	return found
+}
+
+// noteEmpty notes the parts of a sentence with conditions that no batch fulfils. It knows them after training.
+func noteEmpty(q *logic.Quantity, in *Input) {
+	if in.Trainer == nil {
+		return
+	}
+	in.Trainer.Note(func() (notes []string) {
+		for _, text := range q.Empty() {
+			const note = "the loss %s: no batch fulfils the condition, so this is 0 for any codes: %s"
+			notes = append(notes, fmt.Sprintf(note, in.Name, text))
+		}
+		return notes
+	})
 }
 
 // turnInput is a transformation of groups with its input.

@@ -27,8 +27,8 @@ type Trainer interface {
 	// by the gradient of the total.
 	Network(n TrainedNetwork) (*gorgonia.Node, error)
 
-	// Note adds a sentence to print when a run starts.
-	Note(sentence string)
+	// Note adds sentences to print when a run starts and when it ends: list returns the sentences that hold by then.
+	Note(list func() []string)
 }
 
 // Schedule adds an input of shape (1) that is set to at(step) before each step of training; the first is step 0.
@@ -74,7 +74,7 @@ func (in *Input) Discriminator(d *Discriminator, codes, active *gorgonia.Node) (
 // Note adds a sentence to print when a run starts.
 func (in *Input) Note(sentence string) {
 	if in.Trainer != nil {
-		in.Trainer.Note(sentence)
+		in.Trainer.Note(func() []string { return []string{sentence} })
 	}
 }
 
@@ -88,7 +88,8 @@ type Requests struct {
 	Noises      []Noise     // draw these before each step
 	Adversaries []Adversary // train these after each step
 	Networks    []Learner   // update these after each step
-	Notes       []string    // sentences to print when a run starts
+	// functions that list sentences to print, when a run starts and when it ends
+	Notes []func() []string
 }
 
 // input adds an input of the given shape, with zeros.
@@ -142,7 +143,7 @@ func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
 	return y, nil
 }
 
-func (r *Requests) Note(sentence string) { r.Notes = append(r.Notes, sentence) }
+func (r *Requests) Note(list func() []string) { r.Notes = append(r.Notes, list) }
 
 // Schedule is an input of one number that changes with the steps of training.
 type Schedule struct {

@@ -91,6 +91,20 @@ func TestIntervalOfWeakInformation(t *testing.T) {
 	}
 }
 
+// Halves take rows for independent, so repeated rows give a narrow interval. A note says so.
+func TestIntervalOfRepeatedRows(t *testing.T) {
+	for times, want := range map[int]int{1: 0, 2: 200, 5: 320} {
+		in := population(400/times, rng.New(5, "once"))
+		in.Codes = matrix.Matrix{Rows: 400, Cols: in.Codes.Cols, Data: slices.Repeat(in.Codes.Data, times)}
+		in.Levels = slices.Repeat(in.Levels, times)
+		notes := intervals(t, in, 1, Intervals{Percent: 95, Repeats: 20}, choice("mig"))[0].Notes
+		note := fmt.Sprintf("%d of 400 rows repeat the codes and levels of another row, so the interval is too narrow", want)
+		if slices.Contains(notes, note) != (times > 1) {
+			t.Errorf("rows given %d times: notes %q", times, notes)
+		}
+	}
+}
+
 // repeatedRows repeats the rows of an input and changes the codes of every row.
 func repeatedRows(in *Input, times int, change func(z []float64)) *Input {
 	some := *in

@@ -66,7 +66,9 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	}
 	switch way {
 	case interval.Rows:
-		r.Interval, err = x.halves(ctx, interval.Settings(s))
+		if r.Interval, err = x.halves(ctx, interval.Settings(s)); err == nil { // it takes rows for independent
+			r.Notes = append(r.Notes, x.in.repeatedRowsNote("so the interval is too narrow")...)
+		}
 	case interval.Draws:
 		v := x.boundedValue(s.Repeats, fastRepeats/4)
 		r.Interval, err = interval.Settings(s).Draws(ctx, v, func(b int) (float64, error) {

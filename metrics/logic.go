@@ -215,11 +215,10 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 		r.Notes = append(r.Notes, "no row has the value in "+text)
 	}
 	batch.Interrupt, batch.Stream = ctx.Err, in.Stream // networks that the sentence fits are initialised at random
-	var empty []string
-	if r.Value, empty, err = q.Evaluate(batch); err != nil {
+	if r.Value, err = q.ValueOf(batch); err != nil {
 		return Result{}, unprefixed{err}
 	}
-	for _, text := range empty {
+	for _, text := range q.Empty() {
 		if len(unmatched) == 0 { // else it is the reason
 			r.Notes = append(r.Notes, "no rows fulfil the condition, so this is 0 for any codes: "+text)
 		}

@@ -231,7 +231,7 @@ func EvaluateWatched(
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}
 		if b := r.Basis; b.Train > 0 && !b.Shared {
-			r.Notes = append(r.Notes, x.list[0].repeatedRowsNote()...)
+			r.Notes = append(r.Notes, x.list[0].repeatedRowsNote("so the predictor knows many test rows from training")...)
 		}
 		r.Name, r.Better = names[i], c.Value.Better()
 		if traitsOf(c.Value).scaled {

@@ -208,10 +208,13 @@ func (b *Basis) recordSplit(train, test []int) {
 	b.Shared = slices.ContainsFunc(test, func(i int) bool { return inTrain[i] })
 }
 
-// repeatedRowsNote returns a note on rows that a predictor may know from training, as another row has the same codes and
-// levels. Codes that take few values repeat in any table, and have no note.
-func (in *Input) repeatedRowsNote() []string {
-	const rowsPerRepeat = 20 // rarer repeats hardly change a value
+// repeatedRowsNote returns a note on rows with the codes and levels of another row, and their effect. Codes that take
+// few values repeat in any table, and have no note.
+func (in *Input) repeatedRowsNote(effect string) []string {
+	const (
+		rowsPerRepeat = 20 // rarer repeats hardly change a value
+		minValues     = 50 // of a column whose codes do not repeat by chance, if most rows are repeats
+	)
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	hashes, hash := make(map[uint64]bool, n), fnv.New64a()
 	row := make([]byte, 0, 8*(d+k))
@@ -228,7 +231,7 @@ func (in *Input) repeatedRowsNote() []string {
 		hashes[hash.Sum64()] = true
 	}
 	repeated := n - len(hashes)
-	if repeated*rowsPerRepeat < n || len(hashes)*4 < n {
+	if repeated*rowsPerRepeat < n {
 		return nil
 	}
 	for c := range d {
@@ -236,8 +239,7 @@ func (in *Input) repeatedRowsNote() []string {
 		for i := range n {
 			values[in.Codes.Data[i*d+c]] = true
 		}
-		if 2*len(values) >= len(hashes) {
-			const effect = "so the predictor knows many test rows from training"
+		if 2*len(values) >= len(hashes) && (len(values) >= minValues || len(hashes)*4 >= n) {
 			return []string{fmt.Sprintf("%d of %d rows repeat the codes and levels of another row, %s", repeated, n, effect)}
 		}
 	}

@@ -258,13 +258,10 @@ func (s *session) introduce(o Options, resumed bool) {
 		}
 	}
 	if names := l.Frozen(); len(names) > 0 {
-		total := len(l.Params().Names())
 		log.Info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s",
-			len(names), total, registry.Some(names, maxNames)), "parameters", names)
+			len(names), len(l.Params().Names()), registry.Some(names, maxNames)), "parameters", names)
 	}
-	for _, note := range l.Notes() {
-		log.Note("training", note)
-	}
+	log.Notes("training", l.Notes())
 	if n := l.LeftOut(); n > 0 {
 		log.Note("left out", fmt.Sprintf("%s in no labelled group: all losses need groups", wording.Count(n, "image")), "images",
 			n)
@@ -369,7 +366,11 @@ func (s *session) train(ctx context.Context) error {
 	if s.trained {
 		return nil
 	}
-	return s.loop.Run(ctx)
+	err := s.loop.Run(ctx)
+	if err == nil {
+		s.console.Notes("training", s.loop.Notes())
+	}
+	return err
 }
 
 // close closes the logs and unlocks the folder. Important files were synced when they were written.

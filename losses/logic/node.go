@@ -67,6 +67,7 @@ func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gor
 			if err != nil {
 				return nil, err
 			}
+			q.engines.add(e)
 			e.Run = batch.Group
 			if e.Single = dt == tensor.Float32; e.Single {
 				return &function[float32]{e, arrays, hasLabels, func(a graph.Array) []float32 { return a.F32 }}, nil

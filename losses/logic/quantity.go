@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/wording"
@@ -19,6 +20,7 @@ type Quantity struct {
 	schema   Schema
 	program  *program.Program
 	summands []summand // replaces the program if parts of it are losses
+	engines  engines
 }
 
 // Compile checks a sentence against a schema. Its error is an [*Error], or describes an invalid schema.
@@ -98,29 +100,51 @@ func (b *Batch) input(kind program.InputKind) [][]float64 {
 
 // ValueOf returns the quantity of a batch. It is NaN, like any loss, if a code, value or log variance in the domain of
 // the sentence is NaN. Check the batch or the result if this matters.
-func (q *Quantity) ValueOf(b Batch) (float64, error) {
-	v, _, err := q.Evaluate(b)
-	return v, err
-}
-
-// Evaluate returns the quantity of a batch like [Quantity.ValueOf]. It also lists the parts of the sentence with
-// conditions that no rows fulfil. A forall without rows is 0.
-func (q *Quantity) Evaluate(b Batch) (value float64, empty []string, err error) {
+func (q *Quantity) ValueOf(b Batch) (value float64, err error) {
 	if q.program.Learned != "" {
 		const text = "logic: %s has no value without a model, because a discriminator learns it with the model; " +
 			"want independent[hsic] or independent[tc] in a metric"
-		return 0, nil, fmt.Errorf(text, q.program.Learned)
+		return 0, fmt.Errorf(text, q.program.Learned)
 	}
 	e, err := q.load(b)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	if len(q.program.Networks) > 0 {
 		value, err = e.FitNetworks(b.Stream, b.Labels != nil)
 	} else {
 		value, err = e.Value(b.Labels != nil)
 	}
-	return value, e.Empty(), err
+	q.engines.set(e)
+	return value, err
+}
+
+// Empty lists the parts of the sentence with conditions that no rows fulfil. A forall without rows is 0. The rows are
+// the last batch of [Quantity.ValueOf] or, for a quantity with nodes, all batches of its nodes.
+func (q *Quantity) Empty() []string { return eval.Empty(q.engines.all()...) }
+
+// engines are the engines whose conditions [Quantity.Empty] looks at.
+type engines struct {
+	mutex sync.Mutex
+	list  []*eval.Engine
+}
+
+func (l *engines) all() []*eval.Engine {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return slices.Clone(l.list)
+}
+
+func (l *engines) set(e *eval.Engine) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.list = []*eval.Engine{e}
+}
+
+func (l *engines) add(e *eval.Engine) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.list = append(l.list, e)
 }
 
 // Unmatched lists the equalities of a factor and a constant whose constant no row of a batch has.

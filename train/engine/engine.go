@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
+	"github.com/unravel-ml/unravel/train/engine/internal/notes"
 )
 
 // Task describes the model to train, the data and the losses.
@@ -165,7 +166,7 @@ func (l *Loop) leaveOut() {
 }
 
 // compile prepares the objectives that have images, and second batches if a discriminator needs them.
-func (l *Loop) compile(t Task, s Settings) error {
+func (l *Loop) compile(t Task, s Settings) (err error) {
 	split := l.feed.split
 	for _, o := range []struct {
 		labelled bool
@@ -190,11 +191,9 @@ func (l *Loop) compile(t Task, s Settings) error {
 			return l.suggestBatch(err, shape.images)
 		}
 	}
-	if !l.needsSecond() {
-		return nil
+	if l.needsSecond() {
+		l.feed.second, err = newSecondBatches(t.Data, split, t.Views, s.Batch, t.Seed)
 	}
-	var err error
-	l.feed.second, err = newSecondBatches(t.Data, split, t.Views, s.Batch, t.Seed)
 	return err
 }
 
@@ -234,7 +233,7 @@ func (l *Loop) prepare(labelled bool) error {
 			return err
 		}
 	}
-	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: slices.Concat(p.requests.Notes, p.noteSingleElement(), p.noteIdleLosses()), hasDropout: len(p.masks) > 0}
+	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: slices.Concat(notes.List(p.requests.Notes), p.noteSingleElement(), p.noteIdleLosses()), hasDropout: len(p.masks) > 0}
 	parameters := parametersOf(l.plan.model.Params(), p.names)
 	if o.optimizer, err = l.settings.newOptimizer(parameters); err != nil {
 		return err
@@ -282,37 +281,33 @@ func (l *Loop) objective(labelled bool) (*objective, error) {
 	return nil, errors.New("a batch of images that no objective was prepared for")
 }
 
-// Notes lists the messages that losses print before training.
+// Notes lists the messages that losses print before training, and after an epoch also what all its batches show.
 func (l *Loop) Notes() []string {
-	var notes []string
+	var list []string
+	steps := 0
 	for _, o := range l.objectives {
-		notes = append(notes, o.notes...)
+		list, steps = append(list, o.notes...), steps+o.steps
 	}
-	if n := l.unreached(); n > 0 {
-		notes = append(notes, fmt.Sprintf("no step uses %s: every epoch ends after %s, which labelled groups take; "+
+	if steps >= l.EpochSteps() {
+		list = append(list, l.noteBatches()...)
+	}
+	if n := notes.Unreached(l.feed.split, l.settings.Batch, l.settings.EpochSteps); n > 0 {
+		list = append(list, fmt.Sprintf("no step uses %s: every epoch ends after %s, which labelled groups take; "+
 			"want a larger train.epoch_steps", wording.Count(n, "image"), wording.Count(l.settings.EpochSteps, "step")))
 	}
-	slices.Sort(notes)
-	return slices.Compact(notes)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
-// unreached counts the images of an epoch in the passes that begin after its last step.
-func (l *Loop) unreached() (images int) {
-	limit, steps := l.settings.EpochSteps, 0
-	if limit == 0 {
-		return 0
-	}
-	for _, k := range l.feed.split.Kinds() {
-		if steps >= limit {
-			images += k.Count * k.M
+// noteBatches lists the messages of losses that the batches of no program contradict.
+func (l *Loop) noteBatches() []string {
+	var lists [][]string
+	for _, p := range l.programs {
+		if p.ran && len(p.requests.Notes) > 0 {
+			lists = append(lists, notes.List(p.requests.Notes))
 		}
-		groups := min(max(1, l.settings.Batch/k.M), k.Count)
-		steps += (k.Count + groups - 1) / groups
 	}
-	if steps >= limit {
-		images += len(l.feed.split.Unlabelled)
-	}
-	return images
+	return notes.Common(lists)
 }
 
 // MaxBatch returns the number of images in the largest batch. It is smaller than the setting if there are fewer images.

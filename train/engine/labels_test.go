@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -167,5 +168,25 @@ func TestValuesOfPartners(t *testing.T) {
 	n := len(nn.Data(exact)) / 2
 	if is := nn.Data(labelledExactly); slices.Min(is[:n]) != 1 || slices.Max(is[n:]) != 0 {
 		t.Errorf("exact values are known: %v; want those of the labelled image alone", is)
+	}
+}
+
+// After an epoch, a note names a condition of a loss that no batch fulfilled. One batch with rows is enough.
+func TestUnfulfilledConditions(t *testing.T) {
+	for condition, empty := range map[string]bool{
+		"y.row(i) = 0 and y.column(i) = 0": false, // one image
+		"y.row(i) = 0 and y.row(i) = 0.5":  true,
+	} {
+		loss := fmt.Sprintf("losses=[{logic: {sentence: 'forall i: %s -> z(i) =[squared] 0'}}, hsic]", condition)
+		l := loopOf(t, regularised, loss, "train.batch=100") // the last batch has a program of its own
+		if before := l.Notes(); len(before) > 0 {
+			t.Errorf("%s: notes %q before training", condition, before)
+		}
+		must.OK(t, l.RunEpoch(t.Context()))
+		notes := strings.Join(l.Notes(), "; ")
+		want := "the loss logic: no batch fulfils the condition, so this is 0 for any codes: "
+		if len(l.programs) != 2 || empty != strings.HasPrefix(notes, want) || empty != (notes != "") {
+			t.Errorf("%s: notes %q of %d programs", condition, notes, len(l.programs))
+		}
 	}
 }

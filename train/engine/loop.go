@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,11 +84,10 @@ func (l *Loop) InEpoch() int { return l.pos.inEpoch }
 
 // EpochSteps returns the number of steps in an epoch.
 func (l *Loop) EpochSteps() int {
-	steps := l.feed.sampler.Batches()
 	if limit := l.settings.EpochSteps; limit > 0 {
-		steps = min(steps, limit)
+		return min(l.feed.sampler.Batches(), limit)
 	}
-	return steps
+	return l.feed.sampler.Batches()
 }
 
 // EpochImages returns the number of images in an epoch; if epochs are cut short, it is an upper bound.
@@ -109,9 +109,7 @@ func (l *Loop) Losses() []ObjectiveLoss {
 
 // Stop ends training, without an error, after the hooks of the current step or epoch. why is the reason in words.
 func (l *Loop) Stop(why string) {
-	if l.stopped = why; why == "" {
-		l.stopped = "a hook stopped training"
-	}
+	l.stopped = cmp.Or(why, "a hook stopped training")
 }
 
 // Stopped returns the reason why a hook ended training, or "".
@@ -233,6 +231,7 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if err := p.run(); err != nil {
 		return l.stepError(p, err)
 	}
+	p.ran = true
 	norm, err := p.learner.take(len(b.Indices), group)
 	if err != nil {
 		return l.stepError(p, err)

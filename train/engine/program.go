@@ -41,6 +41,7 @@ type program struct {
 	running     []nn.Running
 	prelude     *prelude // nil: the step starts at once
 	learner     *learner // nil before [Loop.attach]
+	ran         bool     // it has computed a batch of training
 }
 
 // plan holds the data that all programs of an experiment share.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type Console struct {
 	Log      *slog.Logger // nil: silent
 	Terminal *os.File     // nil: no bars
 	clear    func()       // clears the line of a progress bar for other text; nil without a bar
+	noted    []string     // sentences of Notes so far
 }
 
 func (c *Console) Info(event, text string, values ...any) {
@@ -31,6 +33,16 @@ func (c *Console) Info(event, text string, values ...any) {
 }
 func (c *Console) Note(event, text string, values ...any) {
 	c.write(plain.LevelNote, event, text, values)
+}
+
+// Notes logs the sentences of a list that it has not logged before.
+func (c *Console) Notes(event string, list []string) {
+	for _, text := range list {
+		if !slices.Contains(c.noted, text) {
+			c.noted = append(c.noted, text)
+			c.Note(event, text)
+		}
+	}
 }
 
 // Warn logs a warning. The record of a warning contains its level.

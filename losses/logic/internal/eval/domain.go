@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -41,17 +42,22 @@ func (d *domain) visit(count float64) {
 	}
 }
 
-// Empty lists the texts of the formulas that had no tuple in any computation, outer ones first.
-func (e *Engine) Empty() (texts []string) {
-	var list []*domain
-	for _, d := range e.domains {
-		if d.state.Load() == empty {
-			list = append(list, d)
+// Empty lists the texts of the formulas that had no tuple in any computation of the engines of a program, outer ones
+// first.
+func Empty(engines ...*Engine) (texts []string) {
+	found := map[program.Node]bool{} // formulas that had a tuple, or that the list has
+	for _, e := range engines {
+		for n, d := range e.domains {
+			found[n] = found[n] || d.state.Load() == nonempty
 		}
 	}
-	slices.SortFunc(list, func(a, b *domain) int { return a.order - b.order })
-	for _, d := range list {
-		texts = append(texts, d.text)
+	for _, e := range engines {
+		order := func(a, b program.Node) int { return e.domains[a].order - e.domains[b].order }
+		for _, n := range slices.SortedFunc(maps.Keys(e.domains), order) {
+			if d := e.domains[n]; d.state.Load() == empty && !found[n] {
+				found[n], texts = true, append(texts, d.text)
+			}
+		}
 	}
 	return texts
 }
