@@ -93,6 +93,17 @@ func Sum[T Float](x []T) (sum float64) {
 	return sum
 }
 
+// MeanDeviation returns the mean m of n numbers and their standard deviation, sqrt(sum (x_i - m)^2/(n-1)). The mean of
+// no numbers is NaN. The deviation has a meaning for two or more numbers.
+func MeanDeviation(x []float64) (mean, deviation float64) {
+	mean = Sum(x) / float64(len(x))
+	squares := 0.0
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(squares / float64(len(x)-1))
+}
+
 // Quantile returns the quantile of sorted numbers for a fraction in [0, 1]. It interpolates linearly between
 // neighbours.
 func Quantile(sorted []float64, fraction float64) float64 {

@@ -142,6 +142,15 @@ func TestSums(t *testing.T) {
 
 // Normalised vectors have norm 1, and their gradients are orthogonal to them. Vectors near zero are multiplied by a
 // constant.
+func TestMeanDeviation(t *testing.T) {
+	mean, deviation := MeanDeviation([]float64{1, 2, 6})
+	must.Equal(t, mean, 3, "mean")
+	must.Equal(t, deviation, math.Sqrt(7), "deviation")
+	one, none := MeanDeviation([]float64{5})
+	must.Equal(t, one, 5, "mean of one number")
+	must.Equal(t, math.IsNaN(none), true, "deviation of one number")
+}
+
 func TestNormalise(t *testing.T) {
 	v, y, dv, dy := []float64{3, 4}, make([]float64, 2), make([]float64, 2), []float64{1, 2}
 	if s := Normalise(y, v); s != 25 || !(math.Abs(y[0]-0.6) <= 1e-15) || !(math.Abs(y[1]-0.8) <= 1e-15) {

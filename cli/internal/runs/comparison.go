@@ -487,16 +487,12 @@ type spread struct {
 
 func spreadOf(values []float64) spread {
 	values = slices.DeleteFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
-	sum, squares, n := 0.0, 0.0, len(values)
+	mean, deviation := numeric.MeanDeviation(values)
 	smallest, largest := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		sum, smallest, largest = sum+v, min(smallest, v), max(largest, v)
+		smallest, largest = min(smallest, v), max(largest, v)
 	}
-	mean := sum / float64(n)
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	return spread{n, cell(mean), cell(math.Sqrt(squares / float64(n-1))), cell(smallest), cell(largest)}
+	return spread{len(values), cell(mean), cell(deviation), cell(smallest), cell(largest)}
 }
 
 // compareSettings finds the settings that differ between runs, and groups the runs that differ only in the seed.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -173,17 +174,10 @@ func (g *Group) moments() {
 	}
 	g.Mean, g.Std, g.Count = map[string]float64{}, map[string]float64{}, map[string]int{}
 	for name, list := range values {
-		sum, squares := 0.0, 0.0
-		for _, v := range *list {
-			sum += v
-		}
-		sum /= float64(len(*list))
-		for _, v := range *list {
-			squares += (v - sum) * (v - sum)
-		}
-		g.Count[name] = len(*list)
-		if g.Mean[name] = sum; len(*list) > 1 {
-			g.Std[name] = math.Sqrt(squares / float64(len(*list)-1))
+		mean, deviation := numeric.MeanDeviation(*list)
+		g.Count[name], g.Mean[name] = len(*list), mean
+		if len(*list) > 1 {
+			g.Std[name] = deviation
 		}
 	}
 }

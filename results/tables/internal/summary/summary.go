@@ -5,16 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/ranking"
 )
 
 // Mean returns the mean of values, or NaN for no values.
 func Mean(values []float64) float64 {
-	var sum float64
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
+	return numeric.Sum(values) / float64(len(values))
 }
 
 func Median(values []float64) float64 {
@@ -28,11 +25,8 @@ func Deviation(values []float64) float64 {
 	if len(values) < 2 {
 		return 0
 	}
-	center, square := Mean(values), 0.0
-	for _, v := range values {
-		square += (v - center) * (v - center)
-	}
-	return math.Sqrt(square / float64(len(values)-1))
+	_, deviation := numeric.MeanDeviation(values)
+	return deviation
 }
 
 // MeanTau returns the mean of Kendall's tau-b over data sets where both orders differ; NaN without one.
