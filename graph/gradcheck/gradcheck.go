@@ -82,6 +82,8 @@ func (c Case) withDefaults() Case {
 //     belong to no graph as the constant inputs. Gradients may differ by rounding, because these runs sum in
 //     another order;
 //   - with the build tag gpu and a GPU: value and gradients on the GPU against float64, and the bits of a second run;
+//   - without this tag: the commands for a GPU against testdata/cases.txt, if the package has this file
+//     ([tapetest.CheckCase]);
 //   - that a run does not change the inputs.
 func Check(t testing.TB, c Case) {
 	t.Helper()

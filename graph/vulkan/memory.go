@@ -48,7 +48,7 @@ func (b Buffer) overlaps(o Buffer) bool {
 	return b.block == o.block && b.at < o.at+o.size && o.at < b.at+b.size
 }
 
-// blockSize is the size of an allocation of the driver. Larger buffers have a separate block.
+// blockSize is the size of an allocation on a GPU.
 const blockSize = 16 << 20
 
 // Device is an open GPU. It is safe for concurrent use. Only one of its tapes runs at a time.
@@ -56,6 +56,7 @@ type Device struct {
 	Adapter Adapter
 
 	driver  driver
+	block   int64 // size of an allocation of the driver; a larger buffer has a separate block
 	mu      sync.Mutex
 	blocks  []*block
 	used    int64
@@ -67,7 +68,7 @@ type Device struct {
 }
 
 func newDevice(a Adapter, d driver) *Device {
-	return &Device{Adapter: a, driver: d, tapes: map[*Tape]bool{}}
+	return &Device{Adapter: a, driver: d, block: blockSize, tapes: map[*Tape]bool{}}
 }
 
 var errClosed = errors.New("the GPU is closed")
@@ -98,7 +99,7 @@ func (d *Device) alloc(bytes int64, host bool) (Buffer, error) {
 			}
 		}
 	}
-	want := max(bytes, blockSize)
+	want := max(bytes, d.block)
 	if room := d.Adapter.Memory - d.reserved(); !host && want > room { // a driver may allocate more memory than it has
 		if want = bytes; want > room {
 			return Buffer{}, &MemoryError{Needed: bytes, Used: d.reserved(), Available: d.Adapter.Memory}

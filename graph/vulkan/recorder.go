@@ -19,6 +19,7 @@ func NewRecorder() *Recorder {
 	r := &Recorder{memory: map[*block][]float32{}}
 	r.Device = newDevice(Adapter{Name: "recorder", Kind: "other", Memory: 1 << 30, Limits: Limits{Buffer: 128 << 20,
 		Constants: 128, Buffers: 16, Groups: [3]int{65535, 65535, 65535}, Alignment: 256}}, (*recorderDriver)(r))
+	r.block = 64 << 10 // a test has many recorders, of few small buffers each
 	return r
 }
 
