@@ -139,7 +139,8 @@ type rateCurve struct {
 // step records an update. It ends the test when the loss diverges, or after the last rate.
 func (x *rateRun) step(_ context.Context, l *engine.Loop, s *engine.StepReport) error {
 	x.sum += s.Values[0]
-	if x.count++; s.Accumulating {
+	x.count++
+	if s.Accumulating {
 		return nil
 	}
 	c := x.curves[s.Objective]

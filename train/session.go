@@ -263,8 +263,7 @@ func (s *session) introduce(o Options, resumed bool) {
 	}
 	log.Notes("training", l.Notes())
 	if n := l.LeftOut(); n > 0 {
-		log.Note("left out", fmt.Sprintf("%s in no labelled group: all losses need groups", wording.Count(n, "image")), "images",
-			n)
+		log.Note("left out", wording.Count(n, "image")+" in no labelled group: all losses need groups", "images", n)
 	}
 	if note := BatchNote(c.Train.Batch, scheduleOf(c, l)); note != "" {
 		log.Note("batch", note)
