@@ -27,7 +27,7 @@ func TestTapes(t *testing.T) {
 	deviceGraphs(t, func(t *testing.T, name string, _ float64, nodes gorgonia.Nodes) {
 		m := must.Get(machine.New(nodes[0].Graph(), nodes...))(t)
 		defer m.Close()
-		r := vulkan.NewRecorder()
+		r := vulkan.NewRecorder(0)
 		must.OK(t, m.SetDevice(machine.NewDevice(r.Device)))
 		tapes[name] = r.Tapes()
 	})

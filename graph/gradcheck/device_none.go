@@ -23,7 +23,7 @@ func (c Case) checkDevice(t testing.TB, values [][]float64, _ outcome) {
 		return
 	}
 	defer m.machine.Close()
-	r := vulkan.NewRecorder()
+	r := vulkan.NewRecorder(64 << 10)
 	if err := m.machine.SetDevice(machine.NewDevice(r.Device)); err != nil {
 		t.Errorf("%s on a recorder: %v", c.Name, err)
 		return

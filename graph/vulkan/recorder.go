@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -14,12 +15,13 @@ type Recorder struct {
 	fault  error // of every run
 }
 
-// NewRecorder returns a recorder with the limits of a small GPU and 1 GiB of memory.
-func NewRecorder() *Recorder {
+// NewRecorder returns a recorder with the limits of a small GPU and 1 GiB of memory. It allocates memory
+// in blocks of the given size; 0 means the size on a GPU.
+func NewRecorder(bytes int64) *Recorder {
 	r := &Recorder{memory: map[*block][]float32{}}
 	r.Device = newDevice(Adapter{Name: "recorder", Kind: "other", Memory: 1 << 30, Limits: Limits{Buffer: 128 << 20,
 		Constants: 128, Buffers: 16, Groups: [3]int{65535, 65535, 65535}, Alignment: 256}}, (*recorderDriver)(r))
-	r.block = 64 << 10 // a test has many recorders, of few small buffers each
+	r.block = cmp.Or(bytes, blockSize)
 	return r
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func testDevice(room int64) (*Device, *Recorder) {
-	r := NewRecorder()
+	r := NewRecorder(0)
 	r.Adapter.Memory, r.Adapter.Limits.Buffer = room, 64<<20
 	return r.Device, r
 }

@@ -127,7 +127,7 @@ func TestTapes(t *testing.T) {
 	tapes := map[string][]string{}
 	for name, of := range deviceTasks {
 		task, settings := taskOf(t, of[0], of[1:]...)
-		r := vulkan.NewRecorder()
+		r := vulkan.NewRecorder(0)
 		l, err := newOn(task, settings, func() (*machine.Device, error) { return machine.NewDevice(r.Device), nil })
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
