@@ -213,7 +213,7 @@ func (b *Basis) recordSplit(train, test []int) {
 func (in *Input) repeatedRowsNote(effect string) []string {
 	const (
 		rowsPerRepeat = 20 // rarer repeats hardly change a value
-		minValues     = 50 // of a column whose codes do not repeat by chance, if most rows are repeats
+		minValues     = 50 // if most rows are repeats: fewer values in a column repeat by chance
 	)
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	hashes, hash := make(map[uint64]bool, n), fnv.New64a()

@@ -255,7 +255,7 @@ func (p *painted) Image(_ int, dst []float32) {
 	}
 }
 
-// lastWhite is a data set in which only the last image is too white.
+// lastWhite is a data set. Its last image is too white.
 type lastWhite struct{ *datatest.Toy }
 
 func (d lastWhite) Image(i int, dst []float32) { dst[0] = float32(2 * ((i + 1) / d.Len())) }

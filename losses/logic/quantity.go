@@ -123,7 +123,7 @@ func (q *Quantity) ValueOf(b Batch) (value float64, err error) {
 // the last batch of [Quantity.ValueOf] or, for a quantity with nodes, all batches of its nodes.
 func (q *Quantity) Empty() []string { return eval.Empty(q.engines.all()...) }
 
-// engines are the engines whose conditions [Quantity.Empty] looks at.
+// engines holds the engines for [Quantity.Empty].
 type engines struct {
 	mutex sync.Mutex
 	list  []*eval.Engine

@@ -66,7 +66,7 @@ func CheckCase(t testing.TB, name string, tapes []string) {
 		name += fmt.Sprint(" #", l.count[name])
 	}
 	text, sum := strings.Join(tapes, "\n"), ""
-	if text != "" { // else the case runs on the CPU
+	if text != "" { // an empty text: the case runs on the CPU
 		sum = fmt.Sprintf("%.4x", sha256.Sum256([]byte(text)))
 	}
 	if *writeCases {
