@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		Main()
 	}
+	debug.SetGCPercent(400) // each of more than a thousand command lines leaves a parser behind
 	code := browser.Main(m)
 	if finishedDir != "" {
 		_ = os.RemoveAll(filepath.Dir(finishedDir)) // remaining files are harmless
