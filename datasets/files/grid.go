@@ -33,8 +33,7 @@ import (
 //     one factor of one level, "unknown". A folder may have a text table instead, factors.csv ([table.ReadFactors]):
 //     its first line names the factors, and words are levels.
 //   - sizes (optional): K numbers of levels, for factors with missing levels, and for factors with values 0 .. size-1
-//     that
-//     are to stay levels.
+//     that are to stay levels.
 //
 // Pixels are bool, unsigned 8-bit integers (scaled by 1/255), unsigned 16-bit integers (1/65535) or floats in [0, 1].
 // For other integers and floats, Scale is the number that means white. With Real, pixels are arbitrary finite floats.
