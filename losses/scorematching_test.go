@@ -314,5 +314,7 @@ func TestNoised(t *testing.T) {
 			must.OK(t, m.RunAll())
 			must.EqualSlices(t, doubles(m, y), c.want, dt, name)
 		}
+		must.ErrorOf(density.Noised(floats(g, dt, "row", []float64{1, 2}, 2), noise, nil, 1))(t, "shape [rows, ...], got (2)", dt)
+		must.ErrorOf(density.Noised(x, nil, nil, 1))(t, "shape [rows, ...], got nothing", dt)
 	}
 }

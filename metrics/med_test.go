@@ -134,6 +134,12 @@ func TestMEDOfFactors(t *testing.T) {
 	near(t, "value", r.Value, average(per), 1e-12)
 	silent := gridInput(ordinals(4, 3), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	near(t, "without information", partOf(compute(t, med(), silent), "per_factor")[1], 0, 0)
+	twice := gridInput(ordinals(4, 3), 3, func(l []int, z []float64) { z[0], z[1], z[2] = float64(l[0]), float64(l[0]), float64(l[1]) })
+	m := med()
+	m.TopK = 1
+	for k, v := range partOf(compute(t, m, twice), "per_factor") {
+		near(t, fmt.Sprint("one of two equal columns, factor ", k), v, 1, 1e-8)
+	}
 }
 
 func TestMEDWhole(t *testing.T) {

@@ -318,6 +318,22 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// AsError returns an error unchanged if it is or wraps errors with positions.
+func TestAsError(t *testing.T) {
+	got := defaults()
+	one := Load("x.yaml", []byte("nme: x"), &got)
+	several := Load("x.yaml", []byte("nme: x\nnme2: x"), &got)
+	for _, err := range []error{nil, one, several, fmt.Errorf("reading: %w", one), fmt.Errorf("reading: %w", several)} {
+		if AsError(err) != nil && AsError(err).Error() != err.Error() || (err == nil) != (AsError(err) == nil) {
+			t.Errorf("%v becomes %v", err, AsError(err))
+		}
+	}
+	var located *Error
+	if err := AsError(Invalid("rate", "is negative")); !errors.As(err, &located) || located.Key != "rate" {
+		t.Errorf("%#v; want the key rate", err)
+	}
+}
+
 func TestSeveralErrors(t *testing.T) {
 	src := "nme: x\nname: 5\nname: 6\ntrain: {epochs: 0, batch: 0, rate: 1}\ndataset: {square: {size: x, sid: 3}}\nlosses: [kk, {lsbd: {weight: a}}]\n"
 	got := defaults()

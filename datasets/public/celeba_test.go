@@ -3,6 +3,7 @@ package public
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -59,6 +60,25 @@ func TestCelebA(t *testing.T) {
 			c.settings.Split = split
 			if part, err := c.settings.Build(0); err != nil || part.Len() != want {
 				t.Errorf("%s: %v; want %d images", split, err, want)
+			}
+		}
+	}
+}
+
+// A crop without resizing has the pixels of the central square.
+func TestCelebACrop(t *testing.T) {
+	publicFiles(t, "celeba", celebaSample(nil))
+	whole := must.Get((&CelebA{Split: "all", Filter: "lanczos"}).Build(0))(t)
+	cut := must.Get((&CelebA{Split: "all", Filter: "lanczos", Crop: 148}).Build(0))(t)
+	const top, left = (celebaHeight - 148) / 2, (celebaWidth - 148) / 2
+	image, part := make([]float32, celebaHeight*celebaWidth*3), make([]float32, 148*148*3)
+	for i := range whole.Len() {
+		whole.Image(i, image)
+		cut.Image(i, part)
+		for row := range 148 {
+			start := ((top+row)*celebaWidth + left) * 3
+			if !slices.Equal(part[row*148*3:(row+1)*148*3], image[start:start+148*3]) {
+				t.Fatalf("image %d: row %d of the crop is not row %d of the picture from column %d", i, row, top+row, left)
 			}
 		}
 	}

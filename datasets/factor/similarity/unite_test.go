@@ -58,6 +58,15 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
+// Classes join even if no single row would change its class.
+func TestMajorityJoinsClasses(t *testing.T) {
+	a := read(t, 4, "0,1,x,same", "0,1,x,same", "0,1,x,same", "0,1,x,different", "2,3,x,same", "2,3,x,same", "2,3,x,same", "1,2,x,same")
+	c := must.Get(Unite(a, Options{Conflicts: ConflictsMajority}))(t)
+	if !slices.Equal(c.Of[0], []int32{0, 0, 0, 0}) || c.Overruled != 1 {
+		t.Errorf("%+v; want one class", c)
+	}
+}
+
 // agreement counts the answers that agree with classes.
 func agreement(list []Answer, of []int32) int {
 	n := 0
