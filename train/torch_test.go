@@ -81,6 +81,17 @@ model:
 losses: [reconstruction, kl, lsbd: {weight: 10}]
 train: {epochs: 8, batch: 16, figures: false, optimizer: {sgd: {lr: 0.003}}}
 `,
+		"poses": `
+supervision: {groups: {images: testdata/torch/groups.npy, rotations: testdata/torch/rotations.npy}}
+model:
+  lsbd-vae:
+    latent: [sphere: {dim: 2, log_t: [-60, -60]}, sphere: {dim: 2, log_t: [-60, -60]}]
+    orthogonal: true
+    stop_gradient: true
+    encoder: {mlp: {hidden: [8], activation: tanh}}
+losses: [reconstruction, kl, lsbd: {weight: 10}]
+train: {epochs: 8, batch: 16, figures: false, optimizer: {sgd: {lr: 0.002}}}
+`,
 		"moco-v2": `
 views: {pipeline: [normalise: {mean: [0.4], deviation: [0.5]}], second: [flip: {probability: 1}, normalise: {mean: [0.4], deviation: [0.5]}]}
 model: {moco-v2: {encoder: {layers: [conv: {channels: 4, stride: 2}, norm: batch, activation: relu, dense: 6]}, width: 4, queue: 48, momentum: {base: 0.9}}}

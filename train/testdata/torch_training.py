@@ -281,6 +281,23 @@ def lsbd_vae(w):
     return ((x.flatten(1)[groups.flatten()] - torch.sigmoid(y)) ** 2).sum(1).mean() + total
 
 
+def poses(w):
+    """Two orthogonal points on spheres that the same rotations move. Reconstructions do not train the encoder."""
+    h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))[groups.flatten()]
+    axes, angles = torch.tensor(rotations).double().split((3, 1), -1)
+    actions = matrices(angles * F.normalize(axes, dim=-1))
+    a, b = (F.normalize(linear(w, f"latent.{k}.loc", h)) for k in "01")
+    b = F.normalize(b - (a * b).sum(1, keepdim=True) * a)
+    total, moved = 0, []
+    for z in a, b:
+        z = z.view(4, 4, 3, 1)
+        common = F.normalize((actions.transpose(2, 3) @ z).mean(1, keepdim=True), dim=2)
+        moved.append((actions @ common).view(N, 3))
+        total = total + 10 * (z.view(N, 3) - moved[-1]).pow(2).sum(1).mean()
+    y = linear(w, "decoder.out", torch.tanh(linear(w, "decoder.dense1", torch.cat(moved, 1).detach())))
+    return ((x.flatten(1)[groups.flatten()] - torch.sigmoid(y)) ** 2).sum(1).mean() + total
+
+
 def posteriors(w):
     """Means and variances of the first and the second images of the pairs (0, 1), (2, 3), ..."""
     h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))
@@ -734,3 +751,7 @@ w["queue.keys"], w["queue.next"] = F.normalize(w["queue.keys"], dim=0).float().d
 train("moco", w, moco, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=0.001), 8, after=enqueue)
 train("ice-beem", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.code.weight": (3, 8), "latent.code.bias": (3,),
                             "condition.weight": (8, 3)}), ice_beem(), lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9), 8)
+w = weights(autoencoder_shapes(6, latent_0_loc=3, latent_1_loc=3))
+for k in "01":
+    w.update({f"latent.{k}.scale.weight": torch.zeros(1, 8), f"latent.{k}.scale.bias": torch.zeros(1)})
+train("poses", w, poses, sgd, 8)
