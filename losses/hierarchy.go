@@ -100,9 +100,9 @@ func zeroLoss(in *Input) (*gorgonia.Node, error) {
 }
 
 // RegressionLoss is the mean over the batch of the squared distance between a hierarchical model's masked values and
-// the true values of the continuous dimensions. Each dimension is divided by its largest absolute value. This is the
-// variant H + A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy must be the true hierarchy of the data set. A
-// dimension without a label adds 0, and the mean still divides by all rows of the batch.
+// the true values of the continuous dimensions. Each dimension is divided by the largest absolute value among its
+// levels. This is the variant H + A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy must be the true hierarchy
+// of the data set. A dimension without a label adds 0, and the mean still divides by all rows of the batch.
 type RegressionLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/wording"
+	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
@@ -214,6 +215,7 @@ func (in *Input) repeatedRowsNote(effect string) []string {
 	const (
 		rowsPerRepeat = 20 // rarer repeats hardly change a value
 		minValues     = 50 // if most rows are repeats: fewer values in a column repeat by chance
+		minPrecise    = 8  // the same for values of many digits, which no choice among few codes has
 	)
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
 	hashes, hash := make(map[uint64]bool, n), fnv.New64a()
@@ -239,7 +241,8 @@ func (in *Input) repeatedRowsNote(effect string) []string {
 		for i := range n {
 			values[in.Codes.Data[i*d+c]] = true
 		}
-		if 2*len(values) >= len(hashes) && (len(values) >= minValues || len(hashes)*4 >= n) {
+		many := len(values) >= minValues || len(hashes)*4 >= n || len(values) >= minPrecise && levels.Precise(values)
+		if 2*len(values) >= len(hashes) && many {
 			return []string{fmt.Sprintf("%d of %d rows repeat the codes and levels of another row, %s", repeated, n, effect)}
 		}
 	}

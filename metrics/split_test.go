@@ -45,11 +45,18 @@ func TestHeldOut(t *testing.T) {
 	}
 	five := *in // each image five times
 	five.Codes.Data, five.Levels = slices.Repeat(in.Codes.Data[:600], 5), slices.Repeat(in.Levels[:60*len(in.Factors)], 5)
+	few := *in // ten images, each thirty times
+	few.Codes.Data, few.Levels = slices.Repeat(in.Codes.Data[:100], 30), slices.Repeat(in.Levels[:10*len(in.Factors)], 30)
+	choices := few // codes that choose one of ten options repeat for different images
+	choices.Codes.Data = slices.Clone(few.Codes.Data)
+	for i := range choices.Codes.Data {
+		choices.Codes.Data[i] = float64(i / in.Codes.Cols % 10)
+	}
 	for _, name := range []string{"knn", "r4"} {
 		for _, c := range []struct {
 			in       *Input
 			repeated string
-		}{{in, ""}, {&twice, "150"}, {&five, "240"}, {&rounded, ""}} {
+		}{{in, ""}, {&twice, "150"}, {&five, "240"}, {&few, "290"}, {&choices, ""}, {&rounded, ""}} {
 			r := evaluated(t, c.in, []Choice{fewRows(name)})
 			const note = " of 300 rows repeat the codes and levels of another row, so the predictor knows many test rows from training"
 			noted := slices.ContainsFunc(r.Notes, func(s string) bool { return strings.HasSuffix(s, note) })

@@ -162,11 +162,9 @@ func (e *Experiment) measurable() error {
 		n = min(n, count)
 	}
 	if e.HeldOut != nil && len(e.Config.Metrics.Final) > 0 && e.Sample().HeldOut == nil {
-		err := fmt.Errorf("%d has no held-out image, and metrics use only these; want more images", n)
-		return e.Config.mistake("metrics.sample", err)
+		return e.Config.mistake("metrics.sample", fmt.Errorf("%d has no held-out image, and metrics use only these; want more images", n))
 	}
-	const number = 8 // bytes
-	if err := memory.Check(fmt.Sprintf("encoding and measuring %d images", n), memory.Product(n, e.codeNumbers(), number)); err != nil {
+	if err := memory.Check(fmt.Sprintf("encoding and measuring %d images", n), memory.Product(n, e.codeNumbers(), 8)); err != nil { // bytes
 		return e.Config.mistake("metrics.sample", fmt.Errorf("%w; want a sample of fewer images", err))
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 type Measures struct {
 	Final    []metrics.Choice `yaml:"final" doc:"metrics to measure at the end, on all images or a sample"`
 	On       []MeasuredOn     `yaml:"on,omitempty" doc:"metrics to measure at the end on other data sets, such as [{dataset: sprites, metrics: [mig]}]; results are called mig-on-sprites"`
-	Sample   int              `yaml:"sample" doc:"number of random images to encode at the end, to save time and memory; 0: all, up to 2^27 code numbers (134,217 images with 1000 columns)"`
+	Sample   int              `yaml:"sample" doc:"number of random images to encode at the end, to save time and memory; with train.hold_out, metrics use the held-out images among them; 0: all, up to 2^27 code numbers (134,217 images with 1000 columns)"`
 	Interval float64          `yaml:"interval" doc:"confidence level in percent for intervals of the final metrics, such as 95; 0: no intervals"`
 	Encode   Encode           `yaml:"encode" doc:"images to store codes and factors of at the end: true (all, or the sample), false (none), or a number without metrics; if absent, the measured images, or up to 10000 without metrics"`
 	During   During           `yaml:"during" doc:"metrics during training: a list, or fast for quick metrics that suit the data set; if absent, the final metrics if every is set"`

@@ -21,6 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/checkpoint"
+	"github.com/unravel-ml/unravel/train/internal/copies"
 	"github.com/unravel-ml/unravel/train/internal/monitor"
 	"github.com/unravel-ml/unravel/train/internal/watch"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -233,7 +234,7 @@ func (s *session) writeConfig() error {
 
 // introduce logs a summary of the training, and notes on unexpected settings.
 func (s *session) introduce(o Options, resumed bool) {
-	c, l, log := &s.experiment.Config, s.loop, s.console
+	e, c, l, log := s.experiment, &s.experiment.Config, s.loop, s.console
 	epochs := wording.Count(c.Train.Epochs, "epoch")
 	log.Info("run", fmt.Sprintf("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, epochs, o.Dir),
 		"run", c.Name, "model", c.Model.Name, "dataset", c.Dataset.Name, "seed", c.Seed, "epochs", c.Train.Epochs, "dir", o.Dir)
@@ -265,6 +266,7 @@ func (s *session) introduce(o Options, resumed bool) {
 	if n := l.LeftOut(); n > 0 {
 		log.Note("left out", wording.Count(n, "image")+" in no labelled group: all losses need groups", "images", n)
 	}
+	log.Notes("copies", copies.Notes(e.Data, e.TrainingImages(), e.HeldOut, e.validated))
 	if note := BatchNote(c.Train.Batch, scheduleOf(c, l)); note != "" {
 		log.Note("batch", note)
 	}

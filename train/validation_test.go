@@ -14,6 +14,8 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -229,5 +231,26 @@ func TestWithoutValidation(t *testing.T) {
 	}
 	if text, err = c.Encode(); err != nil || !bytes.Contains(text, []byte("validation:\n    fraction: 0.5\n    dataset: null\n    every: 1\n")) {
 		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// A run notes held-out images that are copies of training images.
+func TestNoteOnCopies(t *testing.T) {
+	for values, want := range map[int]bool{40: false, 4: true} {
+		dir := t.TempDir()
+		pixels := make([]float32, 40*9)
+		for i := range pixels {
+			pixels[i] = float32(i/9%values*9+i%9) / 360
+		}
+		var file bytes.Buffer
+		must.OK(t, npy.Write(&file, []int{40, 3, 3, 1}, pixels))
+		must.OK(t, os.WriteFile(filepath.Join(dir, "images.npy"), file.Bytes(), 0o600))
+		var log strings.Builder
+		must.Get(runOf(t, validated, Options{Dir: filepath.Join(dir, "run"), Log: plain.Logger(&log)}, "dataset={grid: {path: "+dir+"}}",
+			"train={epochs: 1, figures: false, hold_out: 0.25}"))(t)
+		const note = "10 of the 10 images held out for metrics are copies of training images"
+		if got := strings.Contains(log.String(), note); got != want {
+			t.Errorf("%d different images: a note is %v; want %v:\n%s", values, got, want, &log)
+		}
 	}
 }

@@ -43,9 +43,16 @@ func Read(path, role string) (*Table, error) {
 
 // ReadFactors is Read for tables with missing values, which become NaN, and columns of words. A column may have both
 // words and numbers, dates, or many words, if categorical is true for its name, its number and the number of columns.
-// The name is empty in a table without names. A nil function means false.
+// The name is empty in a table without names. A nil function means false. The only column of an array in a file of
+// several arrays has the array's name, unless this is role.
 func ReadFactors(path, role string, categorical Categorical) (*Table, error) {
-	return read(path, role, false, nil, categorical.read)
+	t, err := read(path, role, false, nil, categorical.read)
+	if file, _, ok := splitArchive(path); ok && err == nil && t.Cols == 1 {
+		if name := filepath.Base(strings.TrimPrefix(t.file, file+": ")); name != role {
+			t.Names = []string{name}
+		}
+	}
+	return t, err
 }
 
 // Categorical reports whether a column has kind categorical.

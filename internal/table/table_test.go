@@ -168,6 +168,12 @@ func TestRead(t *testing.T) {
 	if got, err := ReadBlocks("block.npy", "codes"); err != nil || got.Rows != 2 || got.Cols != 4 {
 		t.Errorf("codes in a block: %+v, %v", got, err)
 	}
+	for path, want := range map[string]string{"one.npz": "flags", "two.npz:flags": "flags", arrayFiles + "arrays.h5:in/vector": "vector", "row.mat": "codes",
+		"role.npz:big": "", "floats.npy": ""} {
+		got := must.Get(ReadFactors(path, "factors", nil))(t)
+		must.Equal(t, strings.Join(got.Names, ","), want, "names of the columns of", path)
+	}
+	must.Equal(t, must.Get(ReadFactors("row.mat", "codes", nil))(t).Names == nil, true, "no name for the array of the role")
 	must.ErrorOf(ReadFactors("block.npy", "factors", nil))(t, "the array has shape [2 2 2]; want two dimensions")
 	floats.Data[3] = math.Inf(-1)
 	if err := floats.Finite(); err == nil || err.Error() != "row 1, column 1 is -Inf; want finite numbers" {

@@ -301,13 +301,13 @@ func (l *Loop) Notes() []string {
 
 // noteBatches lists the messages of losses that the batches of no program contradict.
 func (l *Loop) noteBatches() []string {
-	var lists [][]string
+	var ran []notes.Program
 	for _, p := range l.programs {
-		if p.ran && len(p.requests.Notes) > 0 {
-			lists = append(lists, notes.List(p.requests.Notes))
+		if p.ran {
+			ran = append(ran, notes.Program{Losses: p.lossNames(), Sentences: notes.List(p.requests.Notes)})
 		}
 	}
-	return notes.Common(lists)
+	return notes.Common(ran)
 }
 
 // MaxBatch returns the number of images in the largest batch. It is smaller than the setting if there are fewer images.

@@ -190,3 +190,18 @@ func TestUnfulfilledConditions(t *testing.T) {
 		}
 	}
 }
+
+// A note on a loss of one objective does not need the other objective. A condition that any batch fulfils has no note.
+func TestUnfulfilledObjectives(t *testing.T) {
+	const never = "y.row(i) = 0 and y.row(i) = 0.5"
+	for condition, empty := range map[string]bool{never: true, "y.row(i) = 0": false} {
+		moved := fmt.Sprintf("{logic: {sentence: 'forall[mean] i, j, g(i, j): %s -> act(g, z(i)) =[squared] z(j)'}}", condition)
+		l := loopOf(t, regularised, "supervision=[labels: {fraction: 1}, pairs: {count: 30}]", "model.encoder.latent=4",
+			"losses=["+moved+", {logic: {sentence: 'forall[mean] i: y.row(i) = 0 -> z(i) =[squared] 0'}}, hsic]")
+		must.OK(t, l.RunEpoch(t.Context()))
+		notes := strings.Join(l.Notes(), "; ")
+		if len(l.objectives) != 2 || empty != strings.HasPrefix(notes, "the loss logic: no batch fulfils the condition") || strings.Contains(notes, "logic-2: no batch") {
+			t.Errorf("%s: notes %q of %d objectives", condition, notes, len(l.objectives))
+		}
+	}
+}

@@ -1,9 +1,11 @@
 """Writes the folder torch: whole trainings in PyTorch, in double precision, from given weights to trained weights.
 
-All images form one batch, and no step depends on random numbers, so only rounding errors may differ. NAME-start.safetensors
-and NAME-end.safetensors hold the weights by name, as float32. Run with: python3 torch_training.py
+All images form one batch. Noise, the order of images and walks come from the streams of a run with seed 0, so only
+rounding errors may differ. NAME-start.safetensors and NAME-end.safetensors hold the weights by name, as float32. The
+folder torch/sticks is from: unravel data export chopsticks samples=16 variant=slope depth=2. Run with: python3 torch_training.py
 """
 import json
+import os
 import struct
 
 import numpy as np
@@ -33,6 +35,9 @@ moves[:, 0], rotations[:, 0, 3] = 0, 0
 np.save("torch/groups.npy", groups)
 np.save("torch/moves.npy", moves)
 np.save("torch/rotations.npy", rotations)
+os.makedirs("torch/plane", exist_ok=True)  # the images again, with a circular and an ordinal factor
+np.save("torch/plane/images.npy", images)
+np.save("torch/plane/factors.npy", np.stack([np.arange(N) // 4, np.arange(N) % 4], 1))
 np.savetxt("torch/pairs.csv", np.arange(N).reshape(-1, 2), fmt="%d", delimiter=",")
 x = torch.tensor(images, dtype=torch.float64).permute(0, 3, 1, 2)
 
@@ -95,6 +100,69 @@ def train(name, w, loss, optimizer, steps, rate=lambda s: 1, clip=None, after=No
     write(name + "-end", w)
 
 
+class Stream:
+    """A named stream of a run with seed 0: PCG-DXSM, and the numbers of Go's math/rand/v2."""
+
+    def __init__(self, name):
+        h = 0xCBF29CE484222325
+        for c in name.encode():  # FNV-1a
+            h = (h ^ c) * 0x100000001B3 % 2**64
+        self.state = h
+
+    def uint64(self):
+        self.state = (self.state * (2549297995355413924 << 64 | 4865540595714422341) + (6364136223846793005 << 64 | 1442695040888963407)) % 2**128
+        hi, lo = self.state >> 64, self.state % 2**64
+        hi = (hi ^ hi >> 32) * 0xDA942042E4DD58B5 % 2**64
+        return (hi ^ hi >> 48) * (lo | 1) % 2**64
+
+    def below(self, n):
+        if n & (n - 1) == 0:
+            return self.uint64() % n
+        while True:
+            product = self.uint64() * n
+            if product % 2**64 >= 2**64 % n:
+                return product >> 64
+
+    def shuffled(self, items):
+        items = list(items)
+        for i in range(len(items) - 1, 0, -1):
+            j = self.below(i + 1)
+            items[i], items[j] = items[j], items[i]
+        return items
+
+    def uniform(self):
+        return self.uint64() % 2**53 / 2**53
+
+    def normal(self):
+        """The ziggurat of Marsaglia and Tsang 2000, with 128 strips of equal area."""
+        while True:
+            u = self.uint64()
+            j, i = u % 2**32, u >> 32 & 127
+            j -= j >> 31 << 32
+            x = j * EDGE[i] / 2**31
+            if abs(j) < INSIDE[i] * 2**31:
+                return x
+            if i == 0:
+                while True:
+                    x, y = -np.log(self.uniform()) / R, -np.log(self.uniform())
+                    if y + y >= x * x:
+                        return R + x if j > 0 else -R - x
+            if HEIGHT[i] + self.uniform() * (HEIGHT[i - 1] - HEIGHT[i]) < np.exp(-x * x / 2):
+                return x
+
+    def normals(self, *shape):
+        return torch.tensor(np.array([self.normal() for _ in range(int(np.prod(shape)))]).astype(np.float32).reshape(shape)).double()
+
+
+R, AREA = 3.442619855899, 9.91256303526217e-3  # start of the tail, and area of a strip
+EDGE = [R]
+for _ in range(126):
+    EDGE.insert(0, np.sqrt(-2 * np.log(AREA / EDGE[0] + np.exp(-EDGE[0] ** 2 / 2))))
+EDGE.insert(0, AREA * np.exp(R * R / 2))  # strip 0 has the tail
+INSIDE = [R / EDGE[0], 0] + [EDGE[i - 1] / EDGE[i] for i in range(2, 128)]
+HEIGHT = [1.0] + [np.exp(-e * e / 2) for e in EDGE[1:]]
+
+
 def autoencoder(w):
     h = F.gelu(F.group_norm(F.conv2d(same(x), w["encoder.conv1.weight"], stride=2), 2, w["encoder.norm1.weight"], w["encoder.norm1.bias"]))
     r = "encoder.residual1."
@@ -129,13 +197,30 @@ def byol(w):
     return total
 
 
+def simsiam(w):
+    views = []
+    for h in (x - 0.4) / 0.5, ((x - 0.4) / 0.5).flip(3):
+        h = F.relu(batch_norm(w, "encoder.norm1", F.conv2d(same(h), w["encoder.conv1.weight"], stride=2)))
+        h = linear(w, "encoder.dense1", h.flatten(1))
+        for k in "12":
+            h = F.relu(batch_norm(w, "projector.norm" + k, linear(w, "projector.dense" + k, h)))
+        views.append(F.batch_norm(linear(w, "projector.dense3", h), w["projector.norm3.running_mean"], w["projector.norm3.running_var"], training=True))
+    total = 0
+    for v, target in zip(views, views[::-1]):
+        h = F.relu(batch_norm(w, "predictor.norm1", linear(w, "predictor.dense1", v)))
+        total = total + (2 - 2 * F.cosine_similarity(linear(w, "predictor.dense2", h), target.detach())).mean()
+    return total
+
+
 def moco(w):
-    """Version 2. The queue holds three batches, so the order of images within a batch does not matter."""
+    """Both versions. The queue holds three batches, so the order of images within a batch does not matter."""
     a = (x - 0.4) / 0.5
 
     def unit(h, of):
         h = F.relu(batch_norm(w, of + "encoder.norm1", F.conv2d(same(h), w[of + "encoder.conv1.weight"], stride=2)))
-        h = F.relu(linear(w, of + "head.dense1", linear(w, of + "encoder.dense1", h.flatten(1))))
+        h = linear(w, of + "encoder.dense1", h.flatten(1))
+        if of + "head.dense1.weight" in w:
+            h = F.relu(linear(w, of + "head.dense1", h))
         return F.normalize(linear(w, of + "head.out", h))
 
     q = unit(a, "")
@@ -196,6 +281,23 @@ def lsbd_vae(w):
     return ((x.flatten(1)[groups.flatten()] - torch.sigmoid(y)) ** 2).sum(1).mean() + total
 
 
+def poses(w):
+    """Two orthogonal points on spheres that the same rotations move. Reconstructions do not train the encoder."""
+    h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))[groups.flatten()]
+    axes, angles = torch.tensor(rotations).double().split((3, 1), -1)
+    actions = matrices(angles * F.normalize(axes, dim=-1))
+    a, b = (F.normalize(linear(w, f"latent.{k}.loc", h)) for k in "01")
+    b = F.normalize(b - (a * b).sum(1, keepdim=True) * a)
+    total, moved = 0, []
+    for z in a, b:
+        z = z.view(4, 4, 3, 1)
+        common = F.normalize((actions.transpose(2, 3) @ z).mean(1, keepdim=True), dim=2)
+        moved.append((actions @ common).view(N, 3))
+        total = total + 10 * (z.view(N, 3) - moved[-1]).pow(2).sum(1).mean()
+    y = linear(w, "decoder.out", torch.tanh(linear(w, "decoder.dense1", torch.cat(moved, 1).detach())))
+    return ((x.flatten(1)[groups.flatten()] - torch.sigmoid(y)) ** 2).sum(1).mean() + total
+
+
 def posteriors(w):
     """Means and variances of the first and the second images of the pairs (0, 1), (2, 3), ..."""
     h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))
@@ -203,11 +305,12 @@ def posteriors(w):
     return ((m[0::2], m[1::2]) for m in (mean, log_variance.exp()))
 
 
-def ml_vae(w):
-    """The divergence alone: the dimension with the largest divergence is private."""
+def ml_vae(w, adaptive=False):
+    """The divergence alone: the dimension with the largest divergence is private, or all above the adaptive threshold."""
     (a, b), (u, v) = posteriors(w)
     delta = u / v + (a - b) ** 2 / v - 1 - (u / v).log()
-    private = delta == delta.max(1, keepdim=True)[0]
+    most = delta.max(1, keepdim=True)[0]
+    private = delta >= ((delta.min(1, keepdim=True)[0] + most) / 2 if adaptive else most)
     shared = 2 * u * v / (u + v)
     total = 0
     for m, s in (a, u), (b, v):
@@ -227,11 +330,11 @@ def slow_vae(w):
     return total
 
 
-def ada_gvae(w):
-    """The divergence alone: shared posteriors of the pairs."""
+def ada_gvae(w, k=None):
+    """The divergence alone: shared posteriors of the pairs, with the k largest divergences or an adaptive threshold."""
     (a, b), (u, v) = posteriors(w)
     delta = u / v + (a - b) ** 2 / v - 1 - (u / v).log()
-    private = delta >= (delta.min(1, keepdim=True)[0] + delta.max(1, keepdim=True)[0]) / 2
+    private = delta >= (delta.topk(k)[0][:, -1:] if k else (delta.min(1, keepdim=True)[0] + delta.max(1, keepdim=True)[0]) / 2)
     total = 0
     for m, s in (a, u), (b, v):
         m, s = torch.where(private, m, (a + b) / 2), torch.where(private, s, (u + v) / 2)
@@ -279,6 +382,257 @@ def regularisers(w):
     k, l = ((-s / (2 * m)).exp() for s, m in zip(squares.permute(2, 0, 1), medians))
     centre = torch.eye(N) - 1 / N
     return total + 10 * torch.trace(k @ centre @ l @ centre) / N**2
+
+
+def dense(w, rows):
+    return torch.tanh(linear(w, "encoder.dense1", x[rows].flatten(1)))
+
+
+def errors(w, rows, z):
+    """Squared errors of the reconstructions, summed over pixels; their mean over images."""
+    y = linear(w, "decoder.out", torch.tanh(linear(w, "decoder.dense1", z)))
+    return ((x[rows].flatten(1) - torch.sigmoid(y)) ** 2).sum(1).mean()
+
+
+def divergence(mean, log_variance):
+    return (mean**2 + log_variance.exp() - 1 - log_variance).sum(1).mean() / 2
+
+
+def joint_vae():
+    """Dupont 2018, equation 7, for two choices of 3 and 2 options: the temperature falls, and the capacities rise."""
+    order, noise, step = Stream("batch"), Stream("noise"), iter(range(8))
+
+    def loss(w):
+        rows, t = order.shuffled(range(N)), next(step)
+        h = dense(w, rows)
+        mean, log_variance = linear(w, "latent.mean", h), linear(w, "latent.log-variance", h)
+        z = mean + (log_variance / 2).exp() * noise.normals(N, 4)
+        options, kl = [], 0
+        for k, size in enumerate((3, 2)):
+            log_alpha = F.log_softmax(linear(w, f"latent.{k}.loc", h), 1)
+            u = (1 + torch.erf(noise.normals(N, size) / np.sqrt(2))) / 2
+            options.append(F.softmax((log_alpha - (-(u + 1e-12).log() + 1e-12).log()) / 0.5 ** min(t / 6, 1), 1))
+            kl = kl + np.log(size) + (log_alpha.exp() * log_alpha).sum(1).mean()
+        total = errors(w, rows, torch.cat([*options, z], 1)) + 3 * (divergence(mean, log_variance) - 5 * min(t / 6, 1)).abs()
+        return total + 2 * (kl - min(10 * t / 20, np.log(6))).abs()
+
+    return loss
+
+
+def heat_kernel(log_t, dim):
+    """Divergence of the heat kernel of half the Laplacian from the uniform distribution, by quadrature over the angle."""
+    nodes, weights = (torch.tensor(a) for a in np.polynomial.legendre.leggauss(800))
+    t = log_t.exp()
+    if dim == 1:
+        theta, weights = np.pi * (nodes + 1) / 2, weights / 2
+        f = 1 + 2 * sum((-l * l * t / 2).exp() * torch.cos(l * theta) for l in range(1, 80))
+    else:
+        p, q, f = torch.ones_like(nodes), nodes, 1
+        for l in range(1, 80):
+            f, p, q = f + (2 * l + 1) * (-l * (l + 1) * t / 2).exp() * q, q, ((2 * l + 1) * nodes * q - l * p) / (l + 1)
+        weights = weights / 2  # the cosine is uniform
+    f = f.clamp(min=1e-30)
+    return (f * f.log() * weights).sum(1).mean()
+
+
+def delta_vae():
+    """A circle, a sphere and a plane. Points of the first two walk three steps from the mean (Perez Rey et al. 2020)."""
+    order, noise = Stream("batch"), Stream("noise")
+
+    def loss(w):
+        rows = order.shuffled(range(N))
+        h, points, kl = dense(w, rows), [], 0
+        for k in (0, 1):
+            z = F.normalize(linear(w, f"latent.{k}.loc", h))
+            log_t = -2.5 + 1.5 * torch.tanh(linear(w, f"latent.{k}.scale", h))
+            for eps in noise.normals(3, N, 2 + k):
+                z = F.normalize(z + (log_t.exp() / 3).sqrt() * eps)
+            points.append(z)
+            kl = kl + heat_kernel(log_t, 1 + k)
+        mean, log_sigma = linear(w, "latent.2.loc", h), linear(w, "latent.2.scale", h)
+        points.append(mean + log_sigma.exp() * noise.normals(N, 2))
+        return errors(w, rows, torch.cat(points, 1)) + kl + divergence(mean, 2 * log_sigma)
+
+    return loss
+
+
+def walks(stream):
+    """Four episodes of three actions on the plane: steps of 3 up and down, first around the circle, then to and fro."""
+    images, actions = [], []
+    for _ in range(4):
+        level = list(divmod(stream.below(N), 4))
+        for t in range(4):
+            actions.append(stream.below(4) if t else -1)
+            if t:
+                f, sign = divmod(actions[-1], 2)
+                level[f] += (3, -3)[sign]
+            level[0] %= 4
+            level[1] = 6 - level[1] if level[1] > 3 else abs(level[1])
+            images.append(4 * level[0] + level[1])
+    return images, actions
+
+
+def quessard():
+    """Quessard et al. 2020, equations 6 and 7: every action is a product of rotations in the planes of R^4."""
+    order = Stream("batch")
+
+    def rotation(angles):
+        g, k = torch.eye(4), 0
+        for i in range(4):
+            for j in range(i + 1, 4):
+                plane = torch.zeros(4, 4)
+                plane[i, j], plane[j, i] = 1, -1
+                g, k = g @ torch.linalg.matrix_exp(angles[k] * plane), k + 1
+        return g
+
+    def loss(w):
+        rows, actions = walks(order)
+        start, z = F.normalize(linear(w, "latent.code", dense(w, rows[::4]))), []
+        g = [rotation(a) for a in w["actions.angles"]]
+        for n, a in enumerate(actions):
+            z.append(start[n // 4] if a < 0 else g[a] @ z[-1])
+        squares = w["actions.angles"] ** 2
+        return errors(w, rows, torch.stack(z)) + 2 * (squares.sum(1) - squares.max(1)[0]).mean()
+
+    return loss
+
+
+def forward_vae():
+    """Caselles-Dupre et al. 2019, section 4: a matrix moves the two columns of its action's factor. The KL fades out."""
+    order, noise, step = Stream("batch"), Stream("noise"), iter(range(8))
+
+    def loss(w):
+        rows, actions = walks(order)
+        h = dense(w, rows)
+        mean, log_variance = linear(w, "latent.mean", h), linear(w, "latent.log-variance", h)
+        z = mean + (log_variance / 2).exp() * noise.normals(N, 4)
+        gaps = []
+        for n, a in enumerate(actions):
+            if a >= 0:
+                m, f = w["actions.blocks"][a].view(2, 2), a // 2
+                parts = [z[n - 1, :2], z[n - 1, 2:]]
+                parts[f] = m @ parts[f]
+                gaps.append((torch.cat(parts) - mean[n]) ** 2)
+        return errors(w, rows, z) + 0.9 ** next(step) * divergence(mean, log_variance) + 4 * torch.stack(gaps).mean()
+
+    return loss
+
+
+def vae():
+    """Bernoulli images with the total correlations of Chen et al. 2018, appendix C, and both regularisers of DIP-VAE."""
+    order, noise = Stream("batch"), Stream("noise")
+
+    def loss(w):
+        rows = order.shuffled(range(N))
+        h = dense(w, rows)
+        mean, log_variance = linear(w, "latent.mean", h), linear(w, "latent.log-variance", h)
+        z = mean + (log_variance / 2).exp() * noise.normals(N, 4)
+        y = linear(w, "decoder.out", torch.tanh(linear(w, "decoder.dense1", z)))
+        total = F.binary_cross_entropy_with_logits(y, x[rows].flatten(1), reduction="none").sum(1).mean()
+        total = total + 0.5 * divergence(mean, log_variance)
+        log_q = torch.distributions.Normal(mean, (log_variance / 2).exp()).log_prob(z[:, None])  # [sample, posterior, column]
+        stratified = torch.full((N, N), 1 / (N - 1))
+        for j in range(N):
+            stratified[j, j], stratified[j, (j + 1) % N] = 1 / N, 1 / (N * (N - 1))  # (N - M)/(N M) for M = N - 1
+        for weight, importance in (2, torch.ones(N, N)), (3, torch.full((N, N), N**-2.0)), (4, stratified):
+            log_w = importance.log()[:, :, None]
+            joint, product = torch.logsumexp(log_q.sum(2) + log_w[:, :, 0], 1), torch.logsumexp(log_q + log_w, 1).sum(1)
+            total = total + weight * (joint - product).mean()
+        covariance = torch.cov(mean.T, correction=0)
+        for c in covariance, covariance + torch.diag(log_variance.exp().mean(0)):
+            diagonal = c.diagonal()
+            total = total + 3 * (c - torch.diag(diagonal)).pow(2).sum() + 7 * ((diagonal - 1) ** 2).sum()
+        return total + 0.6 * sum((v**2).sum() for k, v in w.items() if k.endswith("weight")) / 2
+
+    return loss
+
+
+def ice_beem():
+    """Score matching with noise of 0.3 and dequantised pixels (Khemakhem et al. 2020). The two factors choose g."""
+    order, noise = Stream("batch"), Stream("noise")
+
+    def loss(w):
+        rows = order.shuffled(range(N))
+        eps = noise.normals(N, 8, 8, 2).permute(0, 3, 1, 2)
+        u = torch.tensor([(noise.uint64() >> 32) % 2**24 / 2**24 for _ in range(eps.numel())]).view(N, 8, 8, 2).permute(0, 3, 1, 2)
+        y = (255 * x[rows] / 256 + u / 256 + 0.3 * eps).requires_grad_()
+        g = sum(F.embedding(k, w["condition.weight"]) for k in (torch.tensor(rows) // 4, 4 + torch.tensor(rows) % 4))
+        f = linear(w, "latent.code", F.softplus(linear(w, "encoder.dense1", y.flatten(1))))
+        score = torch.autograd.grad((g * f).sum(), y, create_graph=True)[0]
+        return ((0.3 * eps - 0.09 * score) ** 2).sum((1, 2, 3)).mean() / 2
+
+    return loss
+
+
+class Discriminator:
+    """Tells codes from codes that are permuted column by column: Kim and Mnih 2018, algorithm 2. It has its own Adam."""
+
+    def __init__(self, loss, *widths, lr, betas):
+        self.permute, self.layers = Stream("permute"), []
+        for k, (n, m) in enumerate(zip(widths, widths[1:])):
+            name = "logits" if k == len(widths) - 2 else f"dense{k + 1}"
+            stream, limit = Stream(f"init/{loss}/{name}/weight"), np.sqrt(6 / (n + m))
+            weight = np.array([(2 * stream.uniform() - 1) * limit for _ in range(n * m)]).astype(np.float32).reshape(n, m)
+            self.layers.append((torch.tensor(weight.T.copy()).double().requires_grad_(), torch.zeros(m, requires_grad=True)))
+        self.adam = torch.optim.Adam([p for layer in self.layers for p in layer], lr=lr, betas=betas)
+
+    def log_ratio(self, h):
+        for k, (weight, bias) in enumerate(self.layers):
+            h = F.linear(h if k == 0 else F.leaky_relu(h, 0.2), weight, bias)
+        return h[:, 0] - h[:, 1] if h.shape[1] == 2 else h[:, 0]
+
+    def step(self, codes, source, active=None):
+        permuted = source.detach().clone()
+        for c in range(permuted.shape[1]):
+            rows = range(N) if active is None else active[:, c].nonzero()[:, 0].tolist()
+            permuted[list(rows), c] = permuted[self.permute.shuffled(rows), c]
+        self.adam.zero_grad()
+        ((F.softplus(-self.log_ratio(codes.detach())) + F.softplus(self.log_ratio(permuted))).mean() / 2).backward()
+        self.adam.step()
+
+
+def factor_vae(w):
+    """The loss, and a step of the discriminator with a second batch."""
+    order, second, noise = Stream("batch"), Stream("second batch"), Stream("noise")
+    judge, last = Discriminator("tc", 4, 8, 6, 2, lr=0.01, betas=(0.5, 0.9)), {}
+
+    def sample(rows):
+        h = dense(w, rows)
+        mean, log_variance = linear(w, "latent.mean", h), linear(w, "latent.log-variance", h)
+        return mean, log_variance, mean + (log_variance / 2).exp() * noise.normals(N, 4)
+
+    def loss(w):
+        rows = order.shuffled(range(N))
+        mean, log_variance, last["z"] = sample(rows)
+        return errors(w, rows, last["z"]) + divergence(mean, log_variance) + 5 * judge.log_ratio(last["z"]).mean()
+
+    return loss, lambda progress: judge.step(last["z"], sample(second.shuffled(range(N)))[2])
+
+
+def sticks(w):
+    """COFHAE on sticks with one or two slopes: the second one has the second option. Then a step of the discriminator."""
+    order, judge, last = Stream("batch"), Discriminator("conditional-tc", 2, 8, 1, lr=0.01, betas=(0.9, 0.999)), {}
+    series, levels, truth = (torch.tensor(np.load(f"torch/sticks/{name}.npy")) for name in ("images", "levels", "values"))
+    series, truth = series.double().flatten(1), truth.double()[:, 1:] / 0.0095  # the outermost level
+
+    def encode(rows):
+        h = torch.tanh(linear(w, "encoder.dense1", series[rows]))
+        option = F.softmax(linear(w, "latent.option1", h) / 0.7, 1)
+        return option, linear(w, "latent.value", h) * torch.stack([torch.ones(N), option[:, 1]], 1)
+
+    def loss(w):
+        rows = last["rows"] = order.shuffled(range(N))
+        option, z = encode(rows)
+        last["z"], last["active"] = z, torch.stack([torch.ones(N), (option[:, 1] > 0.5).double()], 1)
+        y = linear(w, "decoder.out", torch.tanh(linear(w, "decoder.dense1", torch.cat([option, z], 1))))
+        total = ((series[rows] - y) ** 2).sum(1).mean() + 3 * ((F.one_hot(levels[rows, 0].long(), 3)[:, 1:] - option) ** 2).sum(1).mean()
+        return total + 2 * ((z - truth[rows]) ** 2).sum(1).mean() + judge.log_ratio(z).mean()
+
+    return loss, lambda progress: judge.step(encode(last["rows"])[1], last["z"], last["active"])
+
+
+def sgd(p):
+    return torch.optim.SGD(p, lr=0.002, momentum=0.9)
 
 
 r = "encoder.residual1."
@@ -361,3 +715,43 @@ w.update({"latent.2.scale.weight": torch.zeros(2, 8), "latent.2.scale.bias": tor
 for k in "01":  # the limits of log t are equal
     w.update({f"latent.{k}.scale.weight": torch.zeros(1, 8), f"latent.{k}.scale.bias": torch.zeros(1)})
 train("lsbd-vae", w, lsbd_vae, lambda p: torch.optim.SGD(p, lr=0.003, momentum=0.9), 8)
+
+
+def autoencoder_shapes(code, **heads):
+    """Shapes of a network with a hidden layer of 8 units on each side; heads hold the widths of linear maps."""
+    layers = {"encoder.dense1": (8, 128), **{k.replace("_", "."): (n, 8) for k, n in heads.items()}, "decoder.dense1": (8, code), "decoder.out": (128, 8)}
+    return {f"{k}.{part}": shape for k, s in layers.items() for part, shape in (("weight", s), ("bias", s[:1]))}
+
+
+train("gvae", weights(gaussian), lambda w: ada_gvae(w, 2), lambda p: torch.optim.Adam(p, lr=0.002), 10)
+train("ada-ml-vae", weights(gaussian), lambda w: ml_vae(w, adaptive=True), sgd, 10)
+gaussian = {"latent_mean": 4, "latent_log-variance": 4}
+train("joint-vae", weights(autoencoder_shapes(9, **gaussian, latent_0_loc=3, latent_1_loc=2)), joint_vae(), sgd, 8)
+train("delta-vae", weights(autoencoder_shapes(7, latent_0_loc=2, latent_0_scale=1, latent_1_loc=3, latent_1_scale=1, latent_2_loc=2,
+                                              latent_2_scale=2)), delta_vae(), sgd, 8)
+train("quessard", weights({"actions.angles": (4, 6), **autoencoder_shapes(4, latent_code=4)}), quessard(), sgd, 8)
+train("forward-vae", weights({"actions.blocks": (4, 4), **autoencoder_shapes(4, **gaussian)}), forward_vae(), sgd, 8)
+train("vae", weights(autoencoder_shapes(4, **gaussian)), vae(), sgd, 8)
+w = weights(autoencoder_shapes(4, **gaussian))
+loss, judge = factor_vae(w)
+train("factor-vae", w, loss, sgd, 8, after=judge)
+shapes = autoencoder_shapes(4, latent_value=2, latent_option1=2)
+w = weights({**shapes, "encoder.dense1.weight": (8, 64), "decoder.out.weight": (64, 8), "decoder.out.bias": (64,)})
+loss, judge = sticks(w)
+train("sticks", w, loss, sgd, 8, after=judge)
+train("simsiam", weights({
+    "encoder.conv1.weight": (4, 2, 3, 3), **norm("encoder.norm1", 4), "encoder.dense1.weight": (6, 64), "encoder.dense1.bias": (6,),
+    "projector.dense1.weight": (8, 6), **norm("projector.norm1", 8), "projector.dense2.weight": (8, 8), **norm("projector.norm2", 8),
+    "projector.dense3.weight": (4, 8), "projector.norm3.running_mean": (4,), "projector.norm3.running_var": (4,),
+    "predictor.dense1.weight": (8, 4), "predictor.dense1.bias": (8,), **norm("predictor.norm1", 8), "predictor.dense2.weight": (4, 8),
+    "predictor.dense2.bias": (4,)}), simsiam, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9), 8)
+online = {k: s for k, s in online.items() if "head.dense1" not in k}
+w = weights({**online, **norm("encoder.norm1", 4), **{"target." + k: s for k, s in online.items()}, "queue.keys": (4, 3 * N), "queue.next": (1,)})
+w["queue.keys"], w["queue.next"] = F.normalize(w["queue.keys"], dim=0).float().double(), torch.zeros(1)
+train("moco", w, moco, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=0.001), 8, after=enqueue)
+train("ice-beem", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.code.weight": (3, 8), "latent.code.bias": (3,),
+                            "condition.weight": (8, 3)}), ice_beem(), lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9), 8)
+w = weights(autoencoder_shapes(6, latent_0_loc=3, latent_1_loc=3))
+for k in "01":
+    w.update({f"latent.{k}.scale.weight": torch.zeros(1, 8), f"latent.{k}.scale.bias": torch.zeros(1)})
+train("poses", w, poses, sgd, 8)

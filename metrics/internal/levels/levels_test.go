@@ -70,3 +70,22 @@ func TestArcBorders(t *testing.T) {
 		}
 	}
 }
+
+func TestPrecise(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   bool
+	}{
+		{[]float64{0, 1, -2, 12345, math.Inf(1), math.NaN()}, false},
+		{[]float64{0.1, 0.25, -3.142, 1e-7, float64(float32(0.1)), float64(float32(1234.5e-9))}, false},
+		{[]float64{1. / 7, -math.Pi, 12345.5, 0}, true},
+		{[]float64{1. / 7, -math.Pi, 0.5, 0}, false},
+		{nil, false},
+	} {
+		set := map[float64]bool{}
+		for _, v := range c.values {
+			set[v] = true
+		}
+		must.Equal(t, Precise(set), c.want, c.values)
+	}
+}

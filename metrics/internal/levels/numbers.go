@@ -322,3 +322,16 @@ func (t Table) Positions(exact [][]float64, spans []Span) []float64 {
 	}
 	return rows
 }
+
+// Precise reports whether most numbers of a set have more than four significant digits. Float32 numbers may differ from
+// four digits by rounding.
+func Precise(set map[float64]bool) bool {
+	precise := 0
+	for v := range set {
+		scaled := v * math.Pow(10, 3-math.Floor(math.Log10(math.Abs(v))))
+		if v != math.Trunc(v) && math.Abs(scaled-math.Round(scaled)) > 1e-3 {
+			precise++
+		}
+	}
+	return 2*precise > len(set)
+}

@@ -3,6 +3,7 @@ package notes
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/supervision"
 )
@@ -15,14 +16,21 @@ func List(functions []func() []string) (sentences []string) {
 	return sentences
 }
 
-// Common returns the sentences that all lists have.
-func Common(lists [][]string) (sentences []string) {
-	if len(lists) == 0 {
-		return nil
-	}
-	for _, s := range lists[0] {
-		if !slices.ContainsFunc(lists[1:], func(list []string) bool { return !slices.Contains(list, s) }) {
-			sentences = append(sentences, s)
+// Program has the names of a program's losses, and the sentences that its batches show.
+type Program struct{ Losses, Sentences []string }
+
+// Common returns the sentences that no program contradicts: one with the loss that the sentence names, but without the
+// sentence.
+func Common(programs []Program) (sentences []string) {
+	for _, p := range programs {
+		for _, s := range p.Sentences {
+			contradicts := func(other Program) bool {
+				names := func(loss string) bool { return strings.HasPrefix(s, "the loss "+loss+":") }
+				return slices.ContainsFunc(other.Losses, names) && !slices.Contains(other.Sentences, s)
+			}
+			if !slices.ContainsFunc(programs, contradicts) {
+				sentences = append(sentences, s)
+			}
 		}
 	}
 	return sentences
