@@ -30,7 +30,8 @@ func (c *versionCommand) Run(s *ui.Streams) error {
 		mixed = "no"
 	}
 	if c.JSON {
-		object := map[string]string{"version": version.Code(), "release": version.Name(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set, "mixed": mixed}
+		object := map[string]string{"version": version.Code(), "release": version.Name(), "go": runtime.Version(),
+			"os": runtime.GOOS, "arch": runtime.GOARCH, "kernels": set, "mixed": mixed}
 		if c.CPU {
 			object["processor"], object["caches"], object["products"] = processor()
 		}
@@ -40,7 +41,8 @@ func (c *versionCommand) Run(s *ui.Streams) error {
 	if name != version.Code() {
 		name += ", revision " + version.Code()
 	}
-	fmt.Fprintf(s.Out, "unravel %s\n%s on %s/%s, %s kernels\nmixed precision: %s\n", name, runtime.Version(), runtime.GOOS, runtime.GOARCH, set, mixed)
+	fmt.Fprintf(s.Out, "unravel %s\n%s on %s/%s, %s kernels\nmixed precision: %s\n",
+		name, runtime.Version(), runtime.GOOS, runtime.GOARCH, set, mixed)
 	if c.CPU {
 		name, caches, products := processor()
 		fmt.Fprintf(s.Out, "processor: %s\ncaches of a core: %s\nmatrix products: %s\n", name, caches, products)

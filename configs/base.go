@@ -54,7 +54,8 @@ func parse(at link, source []byte, settings any, above []link) (*config.Node, er
 	chain, next := append(slices.Clone(above), at), link{file, identify(file)}
 	switch i := slices.IndexFunc(chain, func(l link) bool { return l.id == next.id }); {
 	case i >= 0:
-		return nil, base.Errorf("configs that build on each other: %s; want a base that does not lead back here", names(append(chain[i:], next)))
+		return nil, base.Errorf("configs that build on each other: %s; want a base that does not lead back here",
+			names(append(chain[i:], next)))
 	case len(chain) > maxBases:
 		return nil, base.Errorf("%d configs that build on each other; want at most %d", len(chain), maxBases)
 	}

@@ -69,7 +69,10 @@ func suggest(name string) string {
 	if file {
 		return ""
 	}
-	if below := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, name+"/") }); len(below) > 0 {
+	if below := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		return !strings.HasPrefix(n, name+
+			"/")
+	}); len(below) > 0 {
 		return "; known: " + strings.Join(below, ", ")
 	}
 	if same := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return path.Base(n) != name }); len(same) > 0 {

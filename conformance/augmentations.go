@@ -91,12 +91,14 @@ func (x *views) check(source string) {
 		}
 		x.run(func() { x.random(source) })
 		if changed := fmt.Sprintf("%+v", settingsOf(x.pipeline)); changed != original {
-			x.fatal("its settings change from %s to %s; want views that depend on the image and the stream alone", original, changed)
+			x.fatal("its settings change from %s to %s; want views that depend on the image and the stream alone",
+				original, changed)
 		}
 		x.run(x.parallel, x.allocation)
 	}
 	if len(refused) == len(shapes) {
-		x.add("it suits no image of the test: %s; want 1 or 3 channels and 20 pixels a side to be enough", strings.Join(refused, "; "))
+		x.add("it suits no image of the test: %s; want 1 or 3 channels and 20 pixels a side to be enough",
+			strings.Join(refused, "; "))
 	}
 }
 
@@ -115,7 +117,8 @@ func (x *views) images() map[string][]float32 {
 		random[i] = s.Float32()
 	}
 	random[0], random[size-1] = 0, 1
-	return map[string][]float32{"black": make([]float32, size), "white": slices.Repeat([]float32{1}, size), "random": random}
+	return map[string][]float32{"black": make([]float32, size), "white": slices.Repeat([]float32{1}, size),
+		"random": random}
 }
 
 // stains overwrites all buffers of a canvas except the image, to find operations that read unwritten memory.
@@ -247,6 +250,7 @@ func (x *views) allocation() {
 	image, s := x.images()["random"], x.stream(seed)
 	dst := make([]float32, len(image))
 	if n := testing.AllocsPerRun(32, func() { x.pipeline.Apply(dst, image, x.h, x.w, x.c, s) }); n >= 1 {
-		x.add("a view allocates %v times; want 0, as every image of every step is augmented (a canvas has Spare and Scratch)", n)
+		x.add("a view allocates %v times; want 0, as every image of every step is augmented (a canvas has Spare and Scratch)",
+			n)
 	}
 }

@@ -245,7 +245,8 @@ func (x *images) complete() {
 			return
 		}
 	}
-	if _, hierarchical := x.dataset.(datasets.Hierarchical); hierarchical || datasets.Missing(x.dataset) != nil || combinations != x.dataset.Len() || len(x.errs) > 0 {
+	if _, hierarchical := x.dataset.(datasets.Hierarchical); hierarchical || datasets.Missing(x.dataset) != nil ||
+		combinations != x.dataset.Len() || len(x.errs) > 0 {
 		return
 	}
 	if _, err := datasets.NewIndex(x.dataset); err != nil {
@@ -271,7 +272,8 @@ func (x *images) hierarchical(h datasets.Hierarchical) {
 		h.Values(i, values)
 		for j, o := range choices {
 			if o < -1 || o != x.levels[n][j]-1 {
-				x.add("image %d has option %d of %q and level %d; want level 1 + option, 0 where it has none", i, o, x.factors[j].Name, x.levels[n][j])
+				x.add("image %d has option %d of %q and level %d; want level 1 + option, 0 where it has none",
+					i, o, x.factors[j].Name, x.levels[n][j])
 			}
 		}
 		for j, value := range values {
@@ -286,7 +288,8 @@ func (x *images) secondBuild(e registry.Entry[datasets.Builder]) {
 	d, err := e.New().Build(seed)
 	x.must(err, "a second Build")
 	h, w, c := x.dataset.ImageShape()
-	if h2, w2, c2 := d.ImageShape(); h != h2 || w != w2 || c != c2 || d.Len() != x.dataset.Len() || !reflect.DeepEqual(d.Factors(), x.factors) {
+	if h2, w2, c2 := d.ImageShape(); h != h2 || w != w2 || c != c2 || d.Len() != x.dataset.Len() ||
+		!reflect.DeepEqual(d.Factors(), x.factors) {
 		x.fatal("a second build with the same seed has another shape, number of images or factors")
 	}
 	for n, i := range x.list {

@@ -57,7 +57,8 @@ func CheckLayer(e registry.Entry[nn.Layer]) error {
 			list[0] = nn.LayerChoice{Name: "dense", Value: rowsLayer}
 		}
 	}
-	return CheckEncoder(registry.Entry[nn.Encoder]{Name: "of layer " + e.Name, Doc: e.Doc, New: func() nn.Encoder { return nn.NewLayers(list...) }})
+	return CheckEncoder(registry.Entry[nn.Encoder]{Name: "of layer " + e.Name, Doc: e.Doc,
+		New: func() nn.Encoder { return nn.NewLayers(list...) }})
 }
 
 // netCheck checks a network.
@@ -125,7 +126,8 @@ func (c *netCheck) size(image tensor.Shape) bool {
 	p := nn.NewParams(seed)
 	n, err := c.build(p, image, false)
 	if err != nil {
-		if text := err.Error(); !strings.Contains(text, fmt.Sprint(image[0])) || !strings.Contains(text, fmt.Sprint(image[1])) {
+		if text := err.Error(); !strings.Contains(text, fmt.Sprint(image[0])) ||
+			!strings.Contains(text, fmt.Sprint(image[1])) {
 			c.add("images of %v: error %w; want an error with their size", image, err)
 		}
 		return false
@@ -135,7 +137,8 @@ func (c *netCheck) size(image tensor.Shape) bool {
 		return true
 	}
 	got := n.output.Shape()
-	if c.codes == 0 && (got.Dims() != 2 || got[0] != netRows) || c.codes > 0 && !slices.Equal(got, append(tensor.Shape{netRows}, image...)) {
+	if c.codes == 0 && (got.Dims() != 2 || got[0] != netRows) ||
+		c.codes > 0 && !slices.Equal(got, append(tensor.Shape{netRows}, image...)) {
 		c.add("images of %v: the result of %d rows has shape %v; want [rows, columns], or of a decoder [rows, height, width, channels]", image, netRows, got)
 		return true
 	}
@@ -174,12 +177,14 @@ func (c *netCheck) checkDependence(n *network, p *nn.Params, image tensor.Shape)
 		label string
 		p     *nn.Params
 		equal bool
-	}{{"a second graph of the same parameters", p, true}, {"another model of the seed", nn.NewParams(seed), true}, {"a model of another seed", nn.NewParams(seed + 1), false}} {
+	}{{"a second graph of the same parameters", p, true}, {"another model of the seed", nn.NewParams(seed), true},
+		{"a model of another seed", nn.NewParams(seed + 1), false}} {
 		second, err := c.build(variant.p, image, false)
 		c.must(err, "%s", variant.label)
 		values = c.values(second, 0, 1, 2, 3)
 		if equal := slices.Equal(reference, values); equal != variant.equal {
-			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone", variant.label, equal)
+			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone",
+				variant.label, equal)
 		}
 		if !slices.Equal(names, variant.p.Names()) {
 			c.add("%s has the parameters %v; want %v", variant.label, variant.p.Names(), names)
@@ -226,7 +231,8 @@ func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 			values, err := elements(m.Value(node))
 			c.must(err, "for training")
 			if notFinite(values) >= 0 {
-				c.add("for training, rows %v (%d: black, %d: white): the value or gradient of %s is not finite", rows, black, white, names[i])
+				c.add("for training, rows %v (%d: black, %d: white): the value or gradient of %s is not finite",
+					rows, black, white, names[i])
 			}
 		}
 	}
@@ -246,7 +252,8 @@ func (c *netCheck) slopes(n *network, image tensor.Shape) {
 		}
 		difference := c.slopeAlong(n, forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
 		if !nearSlope(difference, slope) {
-			c.add("images of %v: the loss falls by %.4g along the gradient of %q, of length %.4g; want equal numbers", image, difference, name, slope)
+			c.add("images of %v: the loss falls by %.4g along the gradient of %q, of length %.4g; want equal numbers",
+				image, difference, name, slope)
 		}
 	}
 }
@@ -257,7 +264,8 @@ func nearSlope(difference, slope float64) bool { return math.Abs(difference-slop
 // slopeAlong returns the finite-difference slope of the loss along the gradient of a parameter. Kinks of ReLU spoil
 // long steps, and rounding spoils short ones. It tries up to four step sizes, and returns the first slope that is near
 // the length of the gradient, or otherwise the closest.
-func (c *netCheck) slopeAlong(n *network, forward *machine.Machine, w []float32, gradient []float64, slope float64) (best float64) {
+func (c *netCheck) slopeAlong(n *network, forward *machine.Machine, w []float32, gradient []float64,
+	slope float64) (best float64) {
 	original := slices.Clone(w)
 	defer copy(w, original)
 	best = math.Inf(1)

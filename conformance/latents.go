@@ -189,9 +189,11 @@ func (x *latentCheck) gradients() {
 	if columns > 0 {
 		moves := make([]float32, rows*columns)
 		fillTransformations(moves, columns, 2, s)
-		inputs = append(inputs, gradcheck.Input{Shape: []int{rows, columns}, Values: numeric.Convert[float64](moves), Constant: true})
+		inputs = append(inputs, gradcheck.Input{Shape: []int{rows, columns}, Values: numeric.Convert[float64](moves),
+			Constant: true})
 	}
-	x.must(gradcheck.Verify(gradcheck.Case{Name: "location (0), scale (1)", Inputs: inputs, Tolerance: 1e-5, Samples: math.MaxInt, Floor32: 0.1, Tolerance32: 1e-4,
+	x.must(gradcheck.Verify(gradcheck.Case{Name: "location (0), scale (1)", Inputs: inputs, Tolerance: 1e-5,
+		Samples: math.MaxInt, Floor32: 0.1, Tolerance32: 1e-4,
 		Machines: []gradcheck.Machine{}, // a space from outside may use operations of Gorgonia that its machines compute wrongly
 		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 			z, err := x.space.Sample(in[0], in[1], in[2])
@@ -360,7 +362,8 @@ func (x *latentCheck) wholeTurns(points []float64) {
 func (x *latentCheck) checkFixed(points, transformations []float64, turns bool, m int, label string) {
 	repeated := x.move(points, transformations, turns, m)
 	if i := farApart(repeated, points, 1e-4); i >= 0 {
-		x.add("transformations do not act as a group: Transport moves %s, by %.3g; want it to stay", label, math.Abs(repeated[i]-points[i]))
+		x.add("transformations do not act as a group: Transport moves %s, by %.3g; want it to stay",
+			label, math.Abs(repeated[i]-points[i]))
 	}
 }
 

@@ -21,7 +21,8 @@ import (
 const exampleRows, exampleWidth, exampleGroup = 16, 6, 4
 
 func exampleFactors() []factor.Factor {
-	return []factor.Factor{{Name: "shape", Size: 3, Kind: factor.Categorical}, {Name: "size", Size: 4, Kind: factor.Ordinal}, {Name: "angle", Size: 4, Kind: factor.Circular}}
+	return []factor.Factor{{Name: "shape", Size: 3, Kind: factor.Categorical},
+		{Name: "size", Size: 4, Kind: factor.Ordinal}, {Name: "angle", Size: 4, Kind: factor.Circular}}
 }
 
 // array is an array of an example.
@@ -39,13 +40,19 @@ func arrays(x *losses.Example) []array {
 		{"codes", []int{n, d}, x.Codes, false}, {"sample", []int{n, d}, x.Sample, false},
 		{"log variance", []int{n, d}, x.LogVariance, false}, {"active", []int{n, d}, x.Active, true},
 		{"means", []int{n, 3}, x.Means, false}, {"log sigmas", []int{n, 3}, x.LogSigmas, false},
-		{"points", []int{n, 2}, x.Points, false}, {"moved", []int{n, 2}, x.Moved, false}, {"options", []int{n, 2}, x.Options, false}, {"weights", []int{n, 2}, x.Weights, false},
-		{"action angles", []int{4, 6}, x.ActionAngles, false}, {"predicted", []int{n, d}, x.Predicted, false}, {"actions", []int{n, 4}, x.Actions, true},
-		{"projections", []int{n, d}, x.Projections, false}, {"predictions", []int{n, d}, x.Predictions, false}, {"targets", []int{n, d}, x.Targets, true},
-		{"queries", []int{n / 2, d}, x.Queries, false}, {"keys", []int{n / 2, d}, x.Keys, false}, {"negatives", []int{d, 10}, x.Negatives, true},
+		{"points", []int{n, 2}, x.Points, false}, {"moved", []int{n, 2}, x.Moved, false},
+		{"options", []int{n, 2}, x.Options, false}, {"weights", []int{n, 2}, x.Weights, false},
+		{"action angles", []int{4, 6}, x.ActionAngles, false}, {"predicted", []int{n, d}, x.Predicted, false},
+		{"actions", []int{n, 4}, x.Actions, true},
+		{"projections", []int{n, d}, x.Projections, false}, {"predictions", []int{n, d}, x.Predictions, false},
+		{"targets", []int{n, d}, x.Targets, true},
+		{"queries", []int{n / 2, d}, x.Queries, false}, {"keys", []int{n / 2, d}, x.Keys, false},
+		{"negatives", []int{d, 10}, x.Negatives, true},
 		{"energy", []int{4, d}, x.Energy, false},
-		{"groups", []int{n, 3}, x.Groups, true}, {"values", []int{n, 3}, x.Values, true}, {"levels", []int{n, 3}, x.Levels, true}, {"different", []int{n, 3}, x.Different, true},
-		{"exact", []int{n, d}, x.Exact, true}, {"exact known", []int{n, d}, slices.Repeat([]float64{1}, n*d), true}, {"angles", []int{n, 1}, x.Angles, true}, {"rotations", []int{n, 4}, x.Rotations, true},
+		{"groups", []int{n, 3}, x.Groups, true}, {"values", []int{n, 3}, x.Values, true},
+		{"levels", []int{n, 3}, x.Levels, true}, {"different", []int{n, 3}, x.Different, true},
+		{"exact", []int{n, d}, x.Exact, true}, {"exact known", []int{n, d}, slices.Repeat([]float64{1}, n*d), true},
+		{"angles", []int{n, 1}, x.Angles, true}, {"rotations", []int{n, 4}, x.Rotations, true},
 	}
 }
 
@@ -67,10 +74,14 @@ func drawExample(stream string) *losses.Example {
 		return x
 	}
 	const n, d = exampleRows, exampleWidth
-	x := &losses.Example{Images: part(4 * n), Logits: draw(4*n, 1), Codes: draw(n*d, 1), Sample: draw(n*d, 1), LogVariance: draw(n*d, 0.5), Active: make([]float64, n*d),
-		Means: draw(n*3, 1), LogSigmas: draw(n*3, 0.3), Points: draw(n*2, 0.5), Moved: draw(n*2, 0.5), Options: part(n * 2), Weights: make([]float64, n*2),
-		Projections: draw(n*d, 1), Predictions: draw(n*d, 1), Targets: draw(n*d, 1), Queries: draw(n/2*d, 0.4), Keys: draw(n/2*d, 0.4), Negatives: draw(d*10, 0.4),
-		Groups: make([]float64, n*3), Values: make([]float64, n*3), Levels: make([]float64, n*3), Exact: draw(n*d, 1), Angles: draw(n, 2), Rotations: draw(n*4, 1)}
+	x := &losses.Example{Images: part(4 * n), Logits: draw(4*n, 1), Codes: draw(n*d, 1), Sample: draw(n*d, 1),
+		LogVariance: draw(n*d, 0.5), Active: make([]float64, n*d),
+		Means: draw(n*3, 1), LogSigmas: draw(n*3, 0.3), Points: draw(n*2, 0.5), Moved: draw(n*2, 0.5), Options: part(n * 2),
+		Weights:     make([]float64, n*2),
+		Projections: draw(n*d, 1), Predictions: draw(n*d, 1), Targets: draw(n*d, 1), Queries: draw(n/2*d, 0.4),
+		Keys: draw(n/2*d, 0.4), Negatives: draw(d*10, 0.4),
+		Groups: make([]float64, n*3), Values: make([]float64, n*3), Levels: make([]float64, n*3), Exact: draw(n*d, 1),
+		Angles: draw(n, 2), Rotations: draw(n*4, 1)}
 	w := rng.New(seed, "losses/weights/"+stream) // a separate stream leaves the other arrays unchanged
 	for i := range x.Weights {
 		x.Weights[i] = float64(float32(w.NormFloat64()))
@@ -97,7 +108,8 @@ func drawLevels(x *losses.Example, r *rng.Stream) {
 	for row := range exampleRows {
 		for k, f := range exampleFactors() {
 			level, element := r.IntN(f.Size), 3*row+k
-			x.Levels[element], x.Groups[element], x.Values[element] = float64(level), float64(level), float64(float32(float64(level)/float64(f.Size-1)))
+			x.Levels[element], x.Groups[element], x.Values[element] = float64(level), float64(level),
+				float64(float32(float64(level)/float64(f.Size-1)))
 			if f.Kind == factor.Circular {
 				x.Values[element] = float64(level) / float64(f.Size)
 			}
@@ -134,13 +146,16 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 		return func() (*gorgonia.Node, error) { return nodes[name], nil }
 	}
 	return &losses.Input{
-		Outputs: losses.Outputs{Rows: exampleRows, Images: n("images"), Logits: n("logits"), Codes: n("codes"), Sample: n("sample"), LogVariance: n("log variance"), Active: n("active"),
-			ActionAngles: n("action angles"), Predicted: n("predicted"), Options: n("options"), Hierarchy: hierarchy.Hierarchy{{}, {}, {}, {}, {}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
+		Outputs: losses.Outputs{Rows: exampleRows, Images: n("images"), Logits: n("logits"), Codes: n("codes"),
+			Sample: n("sample"), LogVariance: n("log variance"), Active: n("active"),
+			ActionAngles: n("action angles"), Predicted: n("predicted"), Options: n("options"),
+			Hierarchy:  hierarchy.Hierarchy{{}, {}, {}, {}, {}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
 			Weights:    []*gorgonia.Node{n("weights")},
 			Posteriors: []losses.Posterior{posterior{n("means"), n("log sigmas")}},
 			Transports: []losses.Transport{{Points: n("points"), Moved: n("moved"), Sphere: true, Acts: true}},
-			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},
-			Energy:     &losses.Energy{Columns: energyColumns(nodes["energy"])}},
+			Views: &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"),
+				Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},
+			Energy: &losses.Energy{Columns: energyColumns(nodes["energy"])}},
 		Batch: losses.Batch{Population: 100, Group: exampleGroup,
 			Labels: &losses.Labels{Factors: exampleFactors(), Groups: nodeFunc("groups"), Different: nodeFunc("different"),
 				Exact: func() (values, known *gorgonia.Node, err error) { return nodes["exact"], nodes["exact known"], nil },
@@ -233,7 +248,8 @@ func numbers(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, value func(i i
 			v.Float64s()[i] = value(i)
 		}
 	}
-	return gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithValue(v))
+	return gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name),
+		gorgonia.WithValue(v))
 }
 
 // arrayNodes adds an input for each array to a graph.

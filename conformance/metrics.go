@@ -157,7 +157,8 @@ func (x *metricCheck) check(kind measuredKind) {
 		return !ok || math.Abs(v-values[a]) <= 1e-7*(1+math.Abs(v))
 	}
 	if !drew && !equal("random", "permuted rows") {
-		x.add("random codes have %v, and in another order of images %v; want the same", values["random"], values["permuted rows"])
+		x.add("random codes have %v, and in another order of images %v; want the same",
+			values["random"], values["permuted rows"])
 	}
 	if _, ordered := x.entry.New().(metrics.SubCoded); !drew && !ordered && !equal("random", "permuted columns") {
 		x.add("random codes have %v, and in another order of columns %v; want the same, or SetCodes for metrics of columns with places", values["random"], values["permuted columns"])
@@ -168,7 +169,8 @@ func (x *metricCheck) check(kind measuredKind) {
 	}
 	ofCodes := equal("random", "other levels") && equal("perfect", "perfect, other levels") // such a metric need not prefer perfect codes
 	if worse, ok := values["random"]; ok && !ofCodes && sign*worse > sign*values["perfect"]+1e-9 {
-		x.add("random codes have %v, perfect ones %v, and %s is better; want Better the other way", worse, values["perfect"], x.entry.New().Better())
+		x.add("random codes have %v, perfect ones %v, and %s is better; want Better the other way",
+			worse, values["perfect"], x.entry.New().Better())
 	}
 	x.cancellation(kind.perfect)
 }
@@ -227,12 +229,14 @@ func (x *metricCheck) result(r metrics.Result) {
 	for _, p := range r.Parts {
 		checkName("part", p.Name)
 		if len(p.Labels) != len(p.Values) && !(len(p.Labels) == 0 && len(p.Values) == 1) {
-			x.add("part %s has %d values and %d labels; want a label for each, or one value without", p.Name, len(p.Values), len(p.Labels))
+			x.add("part %s has %d values and %d labels; want a label for each, or one value without",
+				p.Name, len(p.Values), len(p.Labels))
 		}
 	}
 	for _, g := range r.Grids {
 		checkName("grid", g.Name)
-		if len(g.Values) != len(g.Rows) || slices.ContainsFunc(g.Values, func(row []float64) bool { return len(row) != len(g.Columns) }) {
+		if len(g.Values) != len(g.Rows) ||
+			slices.ContainsFunc(g.Values, func(row []float64) bool { return len(row) != len(g.Columns) }) {
 			x.add("grid %s does not have %d x %d values, one for each pair of labels", g.Name, len(g.Rows), len(g.Columns))
 		}
 	}
@@ -273,7 +277,8 @@ func (x *metricCheck) cancellation(in *metrics.Input) {
 			x.add("the context has ended, and Compute returns the error %v; want an error that wraps the context's error", err)
 			return
 		case ended && !errors.Is(err, context.Canceled):
-			x.add("the context ends at look %d, and Compute returns the error %v; want an error that wraps the context's error", n+1, err)
+			x.add("the context ends at look %d, and Compute returns the error %v; want an error that wraps the context's error",
+				n+1, err)
 			return
 		case !ended:
 			return
@@ -307,7 +312,8 @@ type measuredKind struct{ perfect, random *metrics.Input }
 
 // measuredKinds returns ordinal factors, with one column each in the perfect code, and circular factors, with two.
 func measuredKinds() []measuredKind {
-	ordinal := factor.Grid{{Name: "size", Size: 6, Kind: factor.Ordinal}, {Name: "x", Size: 5, Kind: factor.Ordinal}, {Name: "y", Size: 4, Kind: factor.Ordinal}}
+	ordinal := factor.Grid{{Name: "size", Size: 6, Kind: factor.Ordinal}, {Name: "x", Size: 5, Kind: factor.Ordinal},
+		{Name: "y", Size: 4, Kind: factor.Ordinal}}
 	circles := factor.Grid{{Name: "angle", Size: 8, Kind: factor.Circular}, {Name: "hue", Size: 6, Kind: factor.Circular}}
 	return []measuredKind{
 		newKind(ordinal, 3, func(levels []int, z []float64) {
@@ -396,7 +402,8 @@ func pickRows(in *metrics.Input, rows []int) *metrics.Input {
 
 func copyInput(in *metrics.Input) *metrics.Input {
 	copied := *in
-	copied.Codes.Data, copied.Levels, copied.Factors = slices.Clone(in.Codes.Data), slices.Clone(in.Levels), slices.Clone(in.Factors)
+	copied.Codes.Data, copied.Levels, copied.Factors = slices.Clone(in.Codes.Data), slices.Clone(in.Levels),
+		slices.Clone(in.Factors)
 	copied.Components, copied.Paths = slices.Clone(in.Components), slices.Clone(in.Paths)
 	return &copied
 }
@@ -426,7 +433,8 @@ func oddInputs() map[string]*metrics.Input {
 		}
 		unknown.Levels[i] = factor.Unknown
 	}
-	return map[string]*metrics.Input{"one image": single, "factors of one level": level, "one column": oneColumn, "constant codes": constant,
+	return map[string]*metrics.Input{"one image": single, "factors of one level": level, "one column": oneColumn,
+		"constant codes":   constant,
 		"repeated columns": repeated, "huge codes": huge, "codes that are no numbers": nan, "too few levels": short, "a level that its factor lacks": high,
 		"unknown levels": gaps, "no known level": unknown}
 }

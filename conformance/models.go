@@ -28,7 +28,8 @@ func exampleData() models.Data {
 		return factor.Factor{Name: name, Size: 8, Kind: factor.Circular}
 	}
 	return models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{circular("row"), circular("column")},
-		Actions:   []supervision.Action{{Name: "row+1", Factor: 0, Step: 1}, {Name: "row-1", Factor: 0, Step: -1}, {Name: "column+1", Factor: 1, Step: 1}, {Name: "column-1", Factor: 1, Step: -1}},
+		Actions: []supervision.Action{{Name: "row+1", Factor: 0, Step: 1}, {Name: "row-1", Factor: 0, Step: -1},
+			{Name: "column+1", Factor: 1, Step: 1}, {Name: "column-1", Factor: 1, Step: -1}},
 		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}}
 }
 
@@ -194,7 +195,8 @@ func (x *modelCheck) checkCodes() {
 	column := 0
 	for i, s := range m.Spaces() {
 		if s.First != column || s.Width < 1 {
-			x.add("space %q begins at column %d and has %d; want spaces one after the other, from column 0", s.Name, s.First, s.Width)
+			x.add("space %q begins at column %d and has %d; want spaces one after the other, from column 0",
+				s.Name, s.First, s.Width)
 		}
 		column += s.Width
 		x.discrete(s, values, width, s.First > 0 && m.Spaces()[i-1].Options == 0)

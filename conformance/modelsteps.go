@@ -45,7 +45,8 @@ func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n,
 		x.fatal("%s: a batch of %d images has codes of %d rows; want a row for each image", text, p.Outputs.Rows, rows)
 	}
 	if newNames := m.Params().Names(); !slices.Equal(names, newNames) {
-		x.fatal("%s: it makes the parameters %v; want New to make all parameters, because checkpoints restore only these", text, newNames[len(names):])
+		x.fatal("%s: it makes the parameters %v; want New to make all parameters, because checkpoints restore only these",
+			text, newNames[len(names):])
 	}
 	t := &trainedObjective{model: m, program: p, graph: g, group: group}
 	t.total, err = pullAll(p)
@@ -248,7 +249,8 @@ func (x *modelCheck) checkRestored(t *trainedObjective, o models.Objective, n, g
 
 // hardBatches takes steps on batches of constant images, and on batches of one image or group.
 func (x *modelCheck) hardBatches(o models.Objective, group int) {
-	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white}, "equal images": {4, 7}, "a single image": {group, 7}} {
+	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white},
+		"equal images": {4, 7}, "a single image": {group, 7}} {
 		x.run(func() {
 			label := fmt.Sprintf("objective %s, %s", o.Name, name)
 			m := x.model(seed)

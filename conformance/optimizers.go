@@ -52,7 +52,8 @@ func (x *optimizerCheck) quadratic(sizes []int) *quadratic {
 		for j := range a {
 			a[j], c[j], start[j] = 0.5+1.5*s.Float32(), s.Float32()-0.5, 2*s.Float32()-1
 		}
-		q.parameters = append(q.parameters, engine.Parameter{Name: fmt.Sprint("tensor", i), Value: start, Shape: []int{1, n}[1-i%2:]}) // two axes, or one
+		q.parameters = append(q.parameters,
+			engine.Parameter{Name: fmt.Sprint("tensor", i), Value: start, Shape: []int{1, n}[1-i%2:]}) // two axes, or one
 		q.a, q.c, q.gradients = append(q.a, a), append(q.c, c), append(q.gradients, make([]float32, n))
 	}
 	q.optimizer = x.settings.New(q.parameters)
@@ -133,7 +134,8 @@ func (x *optimizerCheck) restores() {
 			x.add("two tensors of its state are called %q; want different names", p.Name)
 		}
 		names[p.Name] = true
-		if len(repeated) != len(tensors) || repeated[i].Name != p.Name || len(p.Value) > 0 && &repeated[i].Value[0] != &p.Value[0] {
+		if len(repeated) != len(tensors) || repeated[i].Name != p.Name ||
+			len(p.Value) > 0 && &repeated[i].Value[0] != &p.Value[0] {
 			x.fatal("State returns new tensors at every call; want the tensors that the optimiser uses, because callers write to them")
 		}
 	}
@@ -249,7 +251,8 @@ func checkRates(f *findings, s, second engine.Schedule, epochs float64) {
 	for i := parts; i >= 0; i-- {
 		progress := epochs * float64(i) / parts
 		if a, b := s.Rate(progress, epochs), second.Rate(progress, epochs); a != rates[i] || b != rates[i] {
-			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want a rate that depends only on the progress", progress, epochs, rates[i], a, b)
+			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want a rate that depends only on the progress",
+				progress, epochs, rates[i], a, b)
 		}
 	}
 	if _, ok := s.(engine.Continuous); !ok {
@@ -258,7 +261,8 @@ func checkRates(f *findings, s, second engine.Schedule, epochs float64) {
 	for i := range parts {
 		start, end := epochs*float64(i)/parts, epochs*float64(i+1)/parts
 		if jump := largestJump(s, start, end, epochs); jump > 1e-6 {
-			f.fatal("the rate jumps by %.3g between %v and %v of %v epochs; want none where it is continuous", jump, start, end, epochs)
+			f.fatal("the rate jumps by %.3g between %v and %v of %v epochs; want none where it is continuous",
+				jump, start, end, epochs)
 		}
 	}
 }

@@ -31,7 +31,8 @@ func CheckSupervision(e registry.Entry[supervision.Kind]) error {
 			checkSplit(f, s, d)
 		}
 		if len(refused) == len(sets) {
-			f.add("it suits no data set of the test: %s; want a test by CheckSplit on a data set that it suits", strings.Join(refused, "; "))
+			f.add("it suits no data set of the test: %s; want a test by CheckSplit on a data set that it suits",
+				strings.Join(refused, "; "))
 		}
 	})
 }
@@ -51,8 +52,10 @@ func supervisedSets() []datasets.Dataset {
 		grid factor.Grid
 	}{
 		{"torus", factor.Grid{{Name: "row", Size: 64}, {Name: "column", Size: 64}}},
-		{"objects", factor.Grid{{Name: "object", Size: 48, Kind: factor.Categorical}, {Name: "view", Size: 32}, {Name: "size", Size: 2, Kind: factor.Ordinal}}},
-		{"poses", factor.Grid{{Name: "pose", Size: 60, Kind: factor.Categorical, Rotations: rotation.Icosahedral()}, {Name: "hue", Size: 8}}},
+		{"objects", factor.Grid{{Name: "object", Size: 48, Kind: factor.Categorical}, {Name: "view", Size: 32},
+			{Name: "size", Size: 2, Kind: factor.Ordinal}}},
+		{"poses", factor.Grid{{Name: "pose", Size: 60, Kind: factor.Categorical, Rotations: rotation.Icosahedral()},
+			{Name: "hue", Size: 8}}},
 	} {
 		var levels [][]int
 		for _, l := range s.grid.All() {
@@ -101,8 +104,10 @@ func (x *splits) groups() {
 			row := s.Transformations[g][m*columns : (m+1)*columns]
 			x.checkMoves(g, m, group[0], i, row)
 			for r := range s.Rotations {
-				if v := row[k+4*r : k+4*r+4]; slices.ContainsFunc(v, func(v float32) bool { return v-v != 0 }) || m == 0 && v[3] != 0 {
-					x.add("group %d, image %d: rotation %d in space is %v; want finite numbers, and the angle 0 for the first image", g, m, r, v)
+				if v := row[k+4*r : k+4*r+4]; slices.ContainsFunc(v, func(v float32) bool { return v-v != 0 }) ||
+					m == 0 && v[3] != 0 {
+					x.add("group %d, image %d: rotation %d in space is %v; want finite numbers, and the angle 0 for the first image",
+						g, m, r, v)
 				}
 			}
 		}
@@ -144,7 +149,8 @@ func (x *splits) angle(g, m int, f factor.Factor, firstLevel, level int, angle f
 		x.add("group %d, image %d: factor %q is %v and goes from level %d to %d; want factors without angles to be equal in a group", g, m, f.Name, f.Kind, firstLevel, level)
 	}
 	if deviation := math.Abs(math.Remainder(float64(angle)-turn, 2*math.Pi)); !(deviation <= tolerance) {
-		x.add("group %d, image %d: factor %q turns by %v, and its level goes from %d to %d, by %v radians", g, m, f.Name, angle, firstLevel, level, turn)
+		x.add("group %d, image %d: factor %q turns by %v, and its level goes from %d to %d, by %v radians",
+			g, m, f.Name, angle, firstLevel, level, turn)
 	}
 }
 
@@ -156,14 +162,17 @@ func (x *splits) poses(g, m int, firstLevels, levels []int, rotations []float32)
 			continue
 		}
 		if len(rotations) < 4 {
-			x.fatal("group %d, image %d: there is no rotation in space for factor %q; want one for each factor of rotations", g, m, f.Name)
+			x.fatal("group %d, image %d: there is no rotation in space for factor %q; want one for each factor of rotations",
+				g, m, f.Name)
 		}
-		turn := rotation.AboutAxis([3]float64{float64(rotations[0]), float64(rotations[1]), float64(rotations[2])}, float64(rotations[3]))
+		turn := rotation.AboutAxis([3]float64{float64(rotations[0]), float64(rotations[1]), float64(rotations[2])},
+			float64(rotations[3]))
 		pose := rotation.Product(&turn, &f.Rotations[firstLevels[j]])
 		rotations = rotations[4:]
 		for e, v := range f.Rotations[levels[j]] {
 			if !(math.Abs(pose[e]-v) <= tolerance) {
-				x.fatal("group %d, image %d: the rotation of factor %q takes level %d to the pose %v, and level %d is %v", g, m, f.Name, firstLevels[j], pose, levels[j], f.Rotations[levels[j]])
+				x.fatal("group %d, image %d: the rotation of factor %q takes level %d to the pose %v, and level %d is %v",
+					g, m, f.Name, firstLevels[j], pose, levels[j], f.Rotations[levels[j]])
 			}
 		}
 	}
@@ -205,7 +214,8 @@ func (x *splits) labels(l *supervision.Labels) {
 		for k, f := range l.Factors {
 			column := x.column(f)
 			if known[k] < -1 || int(known[k]) >= f.Size || known[k] >= 0 && column >= 0 && int(known[k]) != levels[column] {
-				x.add("labels: image %d has level %d of factor %q; want the data set's level, or -1 if it is unknown", i, known[k], f.Name)
+				x.add("labels: image %d has level %d of factor %q; want the data set's level, or -1 if it is unknown",
+					i, known[k], f.Name)
 			}
 		}
 	}
@@ -225,7 +235,8 @@ func (x *splits) pairs(l *supervision.Labels) {
 			if p.Different {
 				answer = "differ"
 			}
-			x.add("labels: pair %d says that images %d and %d %s in factor %q; their levels are %d and %d", n, p.A, p.B, answer, l.Factors[p.Factor].Name, levels[column], otherLevels[column])
+			x.add("labels: pair %d says that images %d and %d %s in factor %q; their levels are %d and %d",
+				n, p.A, p.B, answer, l.Factors[p.Factor].Name, levels[column], otherLevels[column])
 		}
 	}
 }
@@ -256,12 +267,14 @@ func (x *splits) streams(s supervision.Kind) {
 		x.must(err, "dataset %s: Split, once more", x.dataset.Name())
 		equal := reflect.DeepEqual(x.content(repeated), content)
 		if n == 0 && !equal {
-			x.fatal("two splits of dataset %s by the same stream differ; want everything random to come from the stream", x.dataset.Name())
+			x.fatal("two splits of dataset %s by the same stream differ; want everything random to come from the stream",
+				x.dataset.Name())
 		}
 		constant = constant && equal
 	}
 	if count := x.supervisedImages(); constant && count > 0 && count < x.dataset.Len() {
-		x.add("it chooses the same %d of the %d images of dataset %s for every stream; want a choice by the stream", count, x.dataset.Len(), x.dataset.Name())
+		x.add("it chooses the same %d of the %d images of dataset %s for every stream; want a choice by the stream",
+			count, x.dataset.Len(), x.dataset.Name())
 	}
 }
 

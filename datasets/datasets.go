@@ -117,7 +117,8 @@ func NewIndex(d Dataset) (*Index, error) {
 		}
 		position := grid.Index(levels)
 		if other, ok := x.lookup(position); ok {
-			return nil, fmt.Errorf("dataset %s: images %d and %d both have %s", d.Name(), other, i, factor.Describe(grid, levels))
+			return nil, fmt.Errorf("dataset %s: images %d and %d both have %s",
+				d.Name(), other, i, factor.Describe(grid, levels))
 		}
 		if x.sparse != nil {
 			x.sparse[position] = int32(i)

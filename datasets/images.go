@@ -33,7 +33,8 @@ func FromImages(name string, images []image.Image, factors []factor.Factor, leve
 // FromPixels returns a data set of images of h x w pixels with c channels. pixels contains the images in order, in
 // row-major order with channels last, as integers from 0 to 255 or float32 values from 0 to 1. The data set uses the
 // slice without a copy, so the slice must not change afterwards. Factors and levels are as in [FromImages].
-func FromPixels[T uint8 | float32](name string, pixels []T, h, w, c int, factors []factor.Factor, levels [][]int) (Dataset, error) {
+func FromPixels[T uint8 | float32](name string, pixels []T, h, w, c int, factors []factor.Factor,
+	levels [][]int) (Dataset, error) {
 	d := &stored.Set{Title: name, Shape: [3]int{h, w, c}}
 	if err := d.SetPixels(any(pixels), len(pixels)); err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", name, err)

@@ -80,7 +80,8 @@ func ChangedInputs(recorded, now []Input) (list []string) {
 	for _, old := range recorded {
 		for _, current := range now {
 			if current.Key == old.Key && current.SHA256 != old.SHA256 {
-				list = append(list, fmt.Sprintf("%s: %s has changed since the run began: it had the SHA-256 %s, now %s", current.Key, current.Name, old.SHA256, current.SHA256))
+				list = append(list, fmt.Sprintf("%s: %s has changed since the run began: it had the SHA-256 %s, now %s",
+					current.Key, current.Name, old.SHA256, current.SHA256))
 			}
 		}
 	}

@@ -61,7 +61,8 @@ func (e *NotFetchedError) Error() string {
 		}
 		names[i] += " from " + f.URL
 	}
-	return fmt.Sprintf("dataset %s: %v; want `unravel data fetch %s`, or in the folder %s: %s", e.Set, ErrNotFetched, e.Set, e.Dir, strings.Join(names, ", "))
+	return fmt.Sprintf("dataset %s: %v; want `unravel data fetch %s`, or in the folder %s: %s",
+		e.Set, ErrNotFetched, e.Set, e.Dir, strings.Join(names, ", "))
 }
 
 // Is reports whether the target is [ErrNotFetched].
@@ -152,7 +153,8 @@ func (f *Files) changedSet(recorded *Files) string {
 		return ""
 	case f.Hash == recorded.Hash && f.Name == recorded.Name && f.Labels != recorded.Labels &&
 		f.Labels != "" && recorded.Labels != "":
-		return fmt.Sprintf("the data set %s has changed since the run began: its labels had the hash %s, now %s", f.Name, recorded.Labels, f.Labels)
+		return fmt.Sprintf("the data set %s has changed since the run began: its labels had the hash %s, now %s",
+			f.Name, recorded.Labels, f.Labels)
 	case f.Hash == recorded.Hash:
 		return ""
 	case f.Name != recorded.Name:
@@ -161,9 +163,11 @@ func (f *Files) changedSet(recorded *Files) string {
 	for _, old := range recorded.Sources {
 		for _, now := range f.Sources {
 			if now.Name == old.Name && now.SHA256 != old.SHA256 {
-				return fmt.Sprintf("the data set %s has changed since the run began: its file %s had the SHA-256 %s, now %s", f.Name, old.Name, old.SHA256, now.SHA256)
+				return fmt.Sprintf("the data set %s has changed since the run began: its file %s had the SHA-256 %s, now %s",
+					f.Name, old.Name, old.SHA256, now.SHA256)
 			}
 		}
 	}
-	return fmt.Sprintf("the data set %s has changed since the run began: its content had the hash %s, now %s", f.Name, recorded.Hash, f.Hash)
+	return fmt.Sprintf("the data set %s has changed since the run began: its content had the hash %s, now %s",
+		f.Name, recorded.Hash, f.Hash)
 }

@@ -25,7 +25,8 @@ type Body[T Float] interface {
 //	New: graph.Bodies(newHuber[float32], newHuber[float64])
 //
 // newHuber[T] takes the shapes and returns a [Body] of T.
-func Bodies[A Body[float32], B Body[float64]](single func(in []tensor.Shape) A, double func(in []tensor.Shape) B) func([]tensor.Shape, tensor.Shape, tensor.Dtype) (Func, error) {
+func Bodies[A Body[float32], B Body[float64]](single func(in []tensor.Shape) A,
+	double func(in []tensor.Shape) B) func([]tensor.Shape, tensor.Shape, tensor.Dtype) (Func, error) {
 	return func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (Func, error) {
 		if dt == tensor.Float32 {
 			return NewFunc[float32](single(in)), nil

@@ -70,7 +70,8 @@ func constantValue(n *gorgonia.Node) (gorgonia.Value, bool) {
 // hostValue does not reuse a node with another value.
 func hostValue(g *gorgonia.ExprGraph, name string, dt tensor.Dtype, v gorgonia.Value) *gorgonia.Node {
 	for i := 0; ; i++ {
-		options := []gorgonia.NodeConsOpt{gorgonia.WithName(fmt.Sprintf("constant %d %s", i, name)), gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v)}
+		options := []gorgonia.NodeConsOpt{gorgonia.WithName(fmt.Sprintf("constant %d %s", i, name)),
+			gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v)}
 		var n *gorgonia.Node
 		if v.Shape().IsScalar() {
 			n = gorgonia.NewScalar(g, dt, options...)

@@ -91,7 +91,8 @@ func accumulate(to gorgonia.Value, a Array) error {
 			return accumulateDense(v, v.Float64s(), a.F64)
 		}
 	}
-	return fmt.Errorf("want a value of shape %v and of the operation's element type, got %T of shape %v", a.Shape, to, to.Shape())
+	return fmt.Errorf("want a value of shape %v and of the operation's element type, got %T of shape %v",
+		a.Shape, to, to.Shape())
 }
 
 // accumulateDense adds elements in row-major order to a tensor.

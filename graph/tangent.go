@@ -59,7 +59,8 @@ func (w tangents) tangentOf(n *gorgonia.Node) (*gorgonia.Node, error) {
 	}
 	f, ok := n.Op().(*forward)
 	if !ok {
-		return nil, fmt.Errorf("node %q (operation %v of Gorgonia) has no tangent; want operations of package graph", n.Name(), n.Op())
+		return nil, fmt.Errorf("node %q (operation %v of Gorgonia) has no tangent; want operations of package graph",
+			n.Name(), n.Op())
 	}
 	along, depends := make([]*gorgonia.Node, len(f.inputs)), false
 	for i, differentiable := range f.DiffWRT(len(f.inputs)) {
@@ -98,7 +99,8 @@ func VJP(y, dy, x *gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("vjp: %w", err)
 	}
 	if dy == nil || !slices.Equal(dy.Shape(), y.Shape()) {
-		return nil, fmt.Errorf("vjp: %w", Wanted(fmt.Sprintf("a cotangent with the result's shape %v", y.Shape()), shapeOf(dy)))
+		return nil, fmt.Errorf("vjp: %w", Wanted(fmt.Sprintf("a cotangent with the result's shape %v", y.Shape()),
+			shapeOf(dy)))
 	}
 	order, err := between(x, y)
 	if err != nil {
@@ -137,7 +139,8 @@ func between(x, y *gorgonia.Node) (order []*gorgonia.Node, err error) {
 		}
 		f, ok := n.Op().(*forward)
 		if !ok {
-			return false, fmt.Errorf("node %q is an operation of Gorgonia (%v); want operations of package graph", n.Name(), n.Op())
+			return false, fmt.Errorf("node %q is an operation of Gorgonia (%v); want operations of package graph",
+				n.Name(), n.Op())
 		}
 		depends := false
 		for i, differentiable := range f.DiffWRT(len(f.inputs)) {
@@ -164,7 +167,8 @@ func between(x, y *gorgonia.Node) (order []*gorgonia.Node, err error) {
 
 // linearTangent is the Tangent of an operation that is linear in its one input: the operation itself, applied to the
 // tangent.
-func linearTangent(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+func linearTangent(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node,
+	along []*gorgonia.Node) (*gorgonia.Node, error) {
 	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return apply(along[0])
 	}
@@ -172,5 +176,6 @@ func linearTangent(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in
 
 // ZerosLike returns zeros with the shape and element type of a node: a constant without a graph.
 func ZerosLike(x *gorgonia.Node) *gorgonia.Node {
-	return gorgonia.NewConstant(tensor.New(tensor.Of(x.Dtype()), tensor.WithShape(x.Shape().Clone()...)), gorgonia.WithName("zeros"))
+	return gorgonia.NewConstant(tensor.New(tensor.Of(x.Dtype()), tensor.WithShape(x.Shape().Clone()...)),
+		gorgonia.WithName("zeros"))
 }

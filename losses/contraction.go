@@ -80,7 +80,8 @@ type ContractionLoss struct {
 
 // NewContraction returns the default settings.
 func NewContraction() *ContractionLoss {
-	return &ContractionLoss{Weight: Constant(1), Aggregate: factor.Mean, Distance: mixedDistances, Units: UnitsAsGiven, On: OnCodes}
+	return &ContractionLoss{Weight: Constant(1), Aggregate: factor.Mean, Distance: mixedDistances, Units: UnitsAsGiven,
+		On: OnCodes}
 }
 
 func (l *ContractionLoss) Validate() error {
@@ -109,7 +110,8 @@ func (*ContractionLoss) Optimum(x *Example) bool {
 func (*ContractionLoss) Variants() []Loss {
 	pairs, subset := NewContraction(), NewContraction()
 	pairs.Pairs = 3
-	subset.Aggregate, subset.Factors, subset.Columns, subset.Distance = factor.MeanSquare, []string{"angle", "shape"}, []int{5, 0}, absoluteDistances
+	subset.Aggregate, subset.Factors, subset.Columns, subset.Distance = factor.MeanSquare, []string{"angle", "shape"},
+		[]int{5, 0}, absoluteDistances
 	return []Loss{pairs, subset}
 }
 

@@ -140,7 +140,8 @@ func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	if codeColumns != valueColumns {
-		return nil, fmt.Errorf("the codes have %d continuous dimensions, the data %d; want the hierarchy of the data set", codeColumns, valueColumns)
+		return nil, fmt.Errorf("the codes have %d continuous dimensions, the data %d; want the hierarchy of the data set",
+			codeColumns, valueColumns)
 	}
 	sample, err := gorgonia.HadamardProd(in.Sample, known)
 	if err != nil {

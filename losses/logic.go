@@ -45,7 +45,8 @@ type LogicLoss struct {
 // NewLogic returns the default settings, without a sentence.
 func NewLogic() *LogicLoss {
 	return &LogicLoss{Weight: Constant(1), On: OnCodes, Samples: 1,
-		Discriminator: &Discriminator{Hidden: []int{256, 256}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999}, Network: NewNetworkTraining()}
+		Discriminator: &Discriminator{Hidden: []int{256, 256}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999},
+		Network:       NewNetworkTraining()}
 }
 
 // DecodeConfig reads the sentence alone, or all keys.
@@ -64,13 +65,15 @@ func (LogicLoss) ConfigType() string { return "a sentence, or a mapping" }
 
 func (l *LogicLoss) Validate() error {
 	if l.Sentence == nil {
-		return config.Invalid("sentence", "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)")
+		return config.Invalid("sentence",
+			"want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)")
 	}
 	switch {
 	case l.Samples < 1:
 		return config.Invalid("samples", "want a number of at least 1, got %d", l.Samples)
 	case l.Samples > 1 && !l.sentence().Sampled():
-		return config.Invalid("samples", "%d samples of a sentence about the codes; want on: sample, or a sentence that begins: with z ~ q", l.Samples)
+		return config.Invalid("samples",
+			"%d samples of a sentence about the codes; want on: sample, or a sentence that begins: with z ~ q", l.Samples)
 	}
 	return nil
 }
@@ -240,7 +243,8 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 		case l.Samples > 1:
 			return nil, errors.New("a function in mlp is trained on one sample; want samples: 1")
 		}
-		return in.Trainer.Network(TrainedNetwork{Name: in.Name + "/" + f.Name, Input: x, Layers: f.Layers, Out: f.Out, Training: l.Network})
+		return in.Trainer.Network(TrainedNetwork{Name: in.Name + "/" + f.Name, Input: x, Layers: f.Layers, Out: f.Out,
+			Training: l.Network})
 	}
 	return named
 }

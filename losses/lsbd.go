@@ -72,7 +72,8 @@ func (l *LSBDLoss) Validate() error {
 		return config.Invalid("variant", "want paper or public-code, got %q", l.Variant)
 	}
 	if l.namesBlocks() && l.Variant != "paper" {
-		return config.Invalid("variant", "want paper, as planes or spheres are named: public-code is for the latent spaces of lsbd-vae")
+		return config.Invalid("variant",
+			"want paper, as planes or spheres are named: public-code is for the latent spaces of lsbd-vae")
 	}
 	if !l.Identity && l.Variant != "paper" {
 		return config.Invalid("identity", "want true: public-code measures all spaces")
@@ -107,7 +108,8 @@ func (*LSBDLoss) Variants() []Loss {
 	rotating.Identity = false
 	public.Variant = "public-code"
 	planes.Planes = factor.SubCodes{"angle": {4, 1}}
-	spheres.Spheres, spheres.Project = []SphereBlock{{Columns: []int{0, 1, 2}}, {Columns: []int{5, 3, 4}, Factor: "angle", Axis: [3]float64{0, 1, 2}}}, false
+	spheres.Spheres, spheres.Project = []SphereBlock{{Columns: []int{0, 1, 2}},
+		{Columns: []int{5, 3, 4}, Factor: "angle", Axis: [3]float64{0, 1, 2}}}, false
 	return []Loss{public, rotating, planes, spheres}
 }
 
@@ -116,7 +118,8 @@ func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return l.lsbdOfBlocks(in)
 	}
 	if len(in.Transports) == 0 {
-		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae", missing("transported codes of labelled groups"), in.Transformations.exampleFactor())
+		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae",
+			missing("transported codes of labelled groups"), in.Transformations.exampleFactor())
 	}
 	switch l.Variant {
 	case "paper":

@@ -29,7 +29,8 @@ import (
 // the gradient uses one of the choices: the first, if they have an order. At equal points the gradient is 0.
 //
 // Source: Zhang and Sugiyama 2024, equations 14 to 16 and 24.
-func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+func Modularity(d factor.Deviation, a factor.Aggregate, e DeviationEstimator, z, groups *gorgonia.Node,
+	blocks ...factor.Block) (*gorgonia.Node, error) {
 	if err := e.Check(d, a); err != nil {
 		return nil, fmt.Errorf("modularity: estimator: %w", err)
 	}

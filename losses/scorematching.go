@@ -30,7 +30,8 @@ import (
 //
 // Source: Vincent 2011 (denoising score matching), times sigma^4 as in the code of Khemakhem et al. 2020 (ICE-BeeM).
 // That code sums over the width of an image and takes means over its height H and C channels: 1/(C H) of this value.
-func ScoreMatching(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, images, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
+func ScoreMatching(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, images, noise *gorgonia.Node,
+	sigma float64) (*gorgonia.Node, error) {
 	return density.ScoreMatching(f, g, known, images, noise, sigma)
 }
 

@@ -55,7 +55,8 @@ func BlockCorrelation(z, mean, logVariance *gorgonia.Node, blocks [][]int, e TCE
 // variances. If all columns are active, it equals [TotalCorrelation].
 //
 // Source: Ross and Doshi-Velez 2021, section 5.2, who use a discriminator; the closed form is ours.
-func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e TCEstimator, dataSize int) (*gorgonia.Node, error) {
+func ConditionalTotalCorrelation(z, mean, logVariance, active *gorgonia.Node, e TCEstimator,
+	dataSize int) (*gorgonia.Node, error) {
 	if active == nil {
 		return nil, fmt.Errorf("conditional tc: %w", graph.Wanted("a mask of active columns", "nothing"))
 	}
@@ -90,10 +91,12 @@ func NewTC() *TCLoss {
 
 func (l *TCLoss) Validate() error {
 	if l.Estimator == Adversarial && l.Discriminator == nil {
-		return config.Invalid("discriminator", "the estimator adversarial needs a discriminator; want settings, such as {hidden: [1000, 1000]}")
+		return config.Invalid("discriminator",
+			"the estimator adversarial needs a discriminator; want settings, such as {hidden: [1000, 1000]}")
 	}
 	if l.Estimator != Adversarial && l.Discriminator != nil && l.Discriminator.SecondBatch {
-		return config.Invalid("discriminator.second_batch", "the estimator %s has no discriminator; want estimator adversarial, or no second_batch", l.Estimator)
+		return config.Invalid("discriminator.second_batch",
+			"the estimator %s has no discriminator; want estimator adversarial, or no second_batch", l.Estimator)
 	}
 	return nil
 }
@@ -158,7 +161,8 @@ type ConditionalTCLoss struct {
 func NewConditionalTC() *ConditionalTCLoss {
 	l := &ConditionalTCLoss{TCLoss: *NewTC()}
 	l.Estimator = Adversarial
-	l.Discriminator = &Discriminator{Hidden: []int{1000, 1000, 1000}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Renew: true}
+	l.Discriminator = &Discriminator{Hidden: []int{1000, 1000, 1000}, Logits: 1, LR: 1e-3, Beta1: 0.9, Beta2: 0.999,
+		Renew: true}
 	return l
 }
 

@@ -89,7 +89,8 @@ func (in *Input) SetUnknown() {
 // another shape, a matrix that is not a rotation, and a zero quaternion.
 func (in *Input) AddRotations(m matrix.Matrix) error {
 	if m.Rows != in.Codes.Rows || m.Cols != 9 && m.Cols != 4 {
-		return fmt.Errorf("rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions", m.Rows, m.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)
+		return fmt.Errorf("rotations have shape [%d %d]; want [%d 3 3] or [%d 9], matrices, or [%d 4], quaternions",
+			m.Rows, m.Cols, in.Codes.Rows, in.Codes.Rows, in.Codes.Rows)
 	}
 	name := "rotation"
 	for slices.ContainsFunc(in.Factors, func(other factor.Factor) bool { return other.Name == name }) {

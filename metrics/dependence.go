@@ -247,7 +247,8 @@ func (*MutualInformation) Suits(in *Input) error {
 
 func (*TotalCorrelation) Suits(in *Input) error {
 	if n, d := in.Codes.Rows, in.Codes.Cols; n <= d {
-		return fmt.Errorf("%s of %d columns; want at least %d, or their covariance has no inverse", wording.Count(n, "code"), d, d+1)
+		return fmt.Errorf("%s of %d columns; want at least %d, or their covariance has no inverse",
+			wording.Count(n, "code"), d, d+1)
 	}
 	return nil
 }
@@ -408,16 +409,19 @@ func (m *ConditionalTC) Suits(in *Input) error {
 	for i, a := range m.Active {
 		k := slices.Index(names, a.Factor)
 		if k < 0 {
-			return config.Invalid(fmt.Sprintf("active.%d.factor", i), "there is no factor %q; the factors are %s", a.Factor, strings.Join(names, ", "))
+			return config.Invalid(fmt.Sprintf("active.%d.factor", i), "there is no factor %q; the factors are %s",
+				a.Factor, strings.Join(names, ", "))
 		}
 		for _, c := range a.Columns {
 			if c < 0 || c >= in.Codes.Cols {
-				return config.Invalid(fmt.Sprintf("active.%d.columns", i), "there is no column %d; codes have columns 0 to %d", c, in.Codes.Cols-1)
+				return config.Invalid(fmt.Sprintf("active.%d.columns", i), "there is no column %d; codes have columns 0 to %d",
+					c, in.Codes.Cols-1)
 			}
 		}
 		for _, l := range a.Levels {
 			if l < 0 || l >= in.Factors[k].Size {
-				return config.Invalid(fmt.Sprintf("active.%d.levels", i), "there is no level %d; %s has levels 0 to %d", l, a.Factor, in.Factors[k].Size-1)
+				return config.Invalid(fmt.Sprintf("active.%d.levels", i), "there is no level %d; %s has levels 0 to %d",
+					l, a.Factor, in.Factors[k].Size-1)
 			}
 		}
 	}

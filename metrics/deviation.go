@@ -116,7 +116,8 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 		}
 	}
 	var rows []int // nil: all rows
-	if s.Samples > 0 && in.Codes.Rows > s.Samples && slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
+	if s.Samples > 0 && in.Codes.Rows > s.Samples &&
+		slices.ContainsFunc(blocks, func(b factor.Block) bool { return len(b.Columns) > 1 }) {
 		if rows, err = in.sample(s.Samples); err != nil {
 			return Result{}, err
 		}
@@ -344,7 +345,8 @@ func (p Projection) validate(codes factor.SubCodes, a Assign) error {
 		return config.Invalid("project", "unknown projection %q; want linear, best or blocks, or nothing", string(p))
 	}
 	if len(codes) > 0 || a != AssignAuto {
-		return config.Invalid("project", "%s itself finds the sub-codes of all factors; want no codes and no assign", string(p))
+		return config.Invalid("project", "%s itself finds the sub-codes of all factors; want no codes and no assign",
+			string(p))
 	}
 	return nil
 }
@@ -466,7 +468,8 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	columns, deviations, factors := Part{Name: "per_column"}, Part{Name: "max_deviation"}, Part{Name: "per_factor", Values: make([]float64, k)}
+	columns, deviations, factors := Part{Name: "per_column"}, Part{Name: "max_deviation"},
+		Part{Name: "per_factor", Values: make([]float64, k)}
 	g := Grid{Name: "irs", Columns: factor.Names(in.Factors)}
 	factors.Labels = g.Columns
 	for c, row := range rows {
@@ -538,7 +541,8 @@ func (m *Manipulated) Compute(ctx context.Context, in *Input) (Result, error) {
 	if g.Name != gridOfVariances {
 		r.Notes = append(r.Notes, "the grid is "+g.Name+", as the squares of the codes overflow or vanish")
 	}
-	part, moved := Part{Name: "per_factor"}, Grid{Name: gridOfVariances, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
+	part, moved := Part{Name: "per_factor"},
+		Grid{Name: gridOfVariances, Rows: g.Rows, Values: make([][]float64, len(g.Rows))}
 	for j, column := range mutual.Transposed(g.Values) {
 		name := g.Columns[j]
 		share := deviation.LargestShare(column)

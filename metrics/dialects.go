@@ -23,7 +23,8 @@ type Dialect []Choice
 // codes, not of a dialect.
 var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.Entry[Dialect]{
 	{
-		Name: "disentanglement_lib", Doc: "google-research/disentanglement_lib with the settings of its study unsupervised_study_v1",
+		Name:   "disentanglement_lib",
+		Doc:    "google-research/disentanglement_lib with the settings of its study unsupervised_study_v1",
 		Source: "Locatello et al. 2019, section 4 and appendix C", New: func() Dialect { return library(0.05) },
 	},
 	{
@@ -86,7 +87,8 @@ func library(prune float64) Dialect {
 		{"mutual-information", &MutualInformation{Histogram: bins}},
 		{"total-correlation", &TotalCorrelation{}},
 		{"wasserstein-correlation", &WassersteinCorrelation{}},
-		{"downstream", &Downstream{Predictor: logisticCV, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1, Choose: chooseTrain}},
+		{"downstream", &Downstream{Predictor: logisticCV, Sizes: []int{10, 100, 1000, 10000}, Test: 5000, C: 1,
+			Choose: chooseTrain}},
 	}
 }
 
@@ -152,7 +154,8 @@ func negativeFree() Dialect {
 		{"co-occurrence", &CoOccurrence{Histogram: bins, TopK: 2}},
 		{"mig", &MIG{Histogram: bins, Gap: gapColumns, Reduction: Reduction{components}}},
 		{"sap", &SAP{Score: scoreSVM, Cost: 0.01, TrainTest: points, Reduction: Reduction{components}}},
-		{"downstream", &Downstream{Predictor: plainLogistic, Sizes: []int{10000}, Test: 5000, TestShare: 1.0 / 3, C: 1, Choose: chooseTrain}},
+		{"downstream", &Downstream{Predictor: plainLogistic, Sizes: []int{10000}, Test: 5000, TestShare: 1.0 / 3, C: 1,
+			Choose: chooseTrain}},
 	}, library(0.06).subset("beta-vae", "factor-vae", "dci")...)
 }
 

@@ -186,7 +186,8 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	columns, factors := Part{Name: "per_column", Labels: in.columnNames(nil)}, in.perFactor(make([]float64, len(in.Factors)))
+	columns, factors := Part{Name: "per_column", Labels: in.columnNames(nil)},
+		in.perFactor(make([]float64, len(in.Factors)))
 	counts := make([]float64, len(in.Factors))
 	dead := 0
 	for _, row := range x.Mutual {

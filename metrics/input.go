@@ -121,7 +121,8 @@ func FromRows(rows [][]float64) (matrix.Matrix, error) {
 	m := matrix.Matrix{Rows: len(rows), Cols: len(rows[0])}
 	for i, row := range rows {
 		if len(row) != m.Cols {
-			return matrix.Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want rows of one length", i, len(row), m.Cols)
+			return matrix.Matrix{}, fmt.Errorf("row %d has %d columns, and row 0 has %d; want rows of one length",
+				i, len(row), m.Cols)
 		}
 		m.Data = append(m.Data, row...)
 	}
@@ -186,7 +187,8 @@ func isNil(v any) bool {
 // [factor.Unknown]. Errors: shapes that do not match, and the errors of [Input.Validate].
 func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*Input, error) {
 	if len(levels) != codes.Rows {
-		return nil, fmt.Errorf("there are levels of %d images and codes of %d images; want one code for each image", len(levels), codes.Rows)
+		return nil, fmt.Errorf("there are levels of %d images and codes of %d images; want one code for each image",
+			len(levels), codes.Rows)
 	}
 	in := &Input{Codes: codes, Factors: factors}
 	for i, row := range levels {

@@ -210,7 +210,8 @@ func (x *repeatedMeasurement) withoutBias(ctx context.Context) (*Input, float64,
 	}
 	if n := in.shared.Independent; n > 0 {
 		x.result.Notes = append(x.result.Notes, fmt.Sprintf(
-			"interval: %d of %d pairs of a column and a factor have no more information than chance and count as independent", n, in.shared.Pairs))
+			"interval: %d of %d pairs of a column and a factor have no more information than chance and count as independent",
+			n, in.shared.Pairs))
 	}
 	value, err := x.value(ctx, &in, 0, "rows")
 	return &in, value, err

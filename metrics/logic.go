@@ -194,7 +194,8 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	truth := l.Sentence.Truth()
-	r := Result{Sentence: l.Sentence.String(), Truth: truthOf(truth), Notes: []string{l.Sentence.Formula(), truth.String()}}
+	r := Result{Sentence: l.Sentence.String(), Truth: truthOf(truth),
+		Notes: []string{l.Sentence.Formula(), truth.String()}}
 	if blocks != nil {
 		r.Parts = append(r.Parts, columnsPart(in, blocks))
 		r.Notes = append(r.Notes, describe(in, blocks))
@@ -207,7 +208,8 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m := len(batch.Codes); m < n {
 		r.Basis.Rows = m
 	}
-	if q.NeedsValues() && l.Units == unitsRange && slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
+	if q.NeedsValues() && l.Units == unitsRange &&
+		slices.ContainsFunc(in.Exact, func(values []float64) bool { return values != nil }) {
 		r.Notes = append(r.Notes, "continuous factors are mapped to [0, 1] by their range (units: range)")
 	}
 	unmatched := q.Unmatched(batch)
@@ -285,7 +287,8 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	if err != nil {
 		return nil, err
 	}
-	a := &Approximation{Blocks: blocks, Values: matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors), Data: in.factorRows(unitsAsGiven)}}
+	a := &Approximation{Blocks: blocks,
+		Values: matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors), Data: in.factorRows(unitsAsGiven)}}
 	a.Product, a.LeftInverse, err = sentence.Approximate(ctx, in.Codes, in.table(), a.Values.Data, blocks)
 	if err != nil {
 		return nil, err

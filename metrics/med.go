@@ -88,7 +88,8 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	relative, silent := mutual.Shares(x.Mutual)
 	if len(silent) > 0 {
-		r.Notes = append(r.Notes, "no column has information on "+strings.Join(levels.Chosen(factor.Names(in.Factors), silent), ", "))
+		r.Notes = append(r.Notes, "no column has information on "+
+			strings.Join(levels.Chosen(factor.Names(in.Factors), silent), ", "))
 	}
 	columns := numeric.UpTo(len(relative))
 	if m.TopK > 0 {

@@ -107,7 +107,8 @@ func (twoFactors) Suits(in *Input) error {
 		return err
 	}
 	if n := len(in.table().Varying(in.Codes.Rows)); n < 2 {
-		return fmt.Errorf("%d of %d factors have several levels in the %d rows; want at least 2", n, len(in.Factors), in.Codes.Rows)
+		return fmt.Errorf("%d of %d factors have several levels in the %d rows; want at least 2",
+			n, len(in.Factors), in.Codes.Rows)
 	}
 	return nil
 }

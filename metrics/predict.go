@@ -47,7 +47,8 @@ func (m *Explicitness) Suits(in *Input) error {
 		return err
 	}
 	if m.TestShare > 0 && m.TrainRows == 0 && m.testCount(in) < 2 {
-		return fmt.Errorf("%d of %d rows are test rows; want two with different levels, or train_rows", m.testCount(in), in.Codes.Rows)
+		return fmt.Errorf("%d of %d rows are test rows; want two with different levels, or train_rows",
+			m.testCount(in), in.Codes.Rows)
 	}
 	return m.wantVarying(in)
 }
@@ -383,7 +384,8 @@ func (m *Downstream) Suits(in *Input) error {
 		return err
 	}
 	if fitting, _ := m.sizes(in); len(fitting) == 0 {
-		return fmt.Errorf("there are %d rows for training; want at least %d, the smallest of sizes", m.trainRows(in), slices.Min(m.Sizes))
+		return fmt.Errorf("there are %d rows for training; want at least %d, the smallest of sizes",
+			m.trainRows(in), slices.Min(m.Sizes))
 	}
 	if m.TopK > 0 {
 		return wantFactors(in, 2)
@@ -441,7 +443,8 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	fitting, tooLarge := m.sizes(in)
 	if len(tooLarge) > 0 {
-		r.note("there are %d rows for training: the sizes %s are left out", m.trainRows(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(tooLarge), " ", ", "), "[]"))
+		r.note("there are %d rows for training: the sizes %s are left out",
+			m.trainRows(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(tooLarge), " ", ", "), "[]"))
 	}
 	var top selection
 	if m.TopK > 0 && m.Choose == chooseAll {

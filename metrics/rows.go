@@ -575,7 +575,8 @@ func (in *Input) inArcs() (*Input, []string) {
 			clone.Levels, clone.Factors, adapted = slices.Clone(in.Levels), slices.Clone(in.Factors), &clone
 		}
 		adapted.table().SetArcs(j, bins)
-		notes = append(notes, fmt.Sprintf("factor %s: %d angles in %d rows are levels as %d equal arcs", f.Name, angles, rows, bins))
+		notes = append(notes, fmt.Sprintf("factor %s: %d angles in %d rows are levels as %d equal arcs",
+			f.Name, angles, rows, bins))
 	}
 	return adapted, notes
 }

@@ -28,7 +28,8 @@ func rule(valid bool, key, format string, args ...any) error {
 func oneOf[S ~string](key, kind string, value S, values ...S) error {
 	last := len(values) - 1
 	firstValues := strings.ReplaceAll(strings.Trim(fmt.Sprint(values[:last]), "[]"), " ", ", ")
-	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", kind, value, firstValues, values[last])
+	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", kind, value, firstValues,
+		values[last])
 }
 
 // oneOfOrNone is oneOf for a setting that may be empty.
@@ -81,7 +82,8 @@ func (m *Downstream) draw() { m.TestShare = 0 }
 
 // drawsRows reports whether options set a number of rows to draw, but no TestShare.
 func drawsRows(options *config.Node) bool {
-	return options.IsMap() && (options.Get("train") != nil || options.Get("test") != nil) && options.Get("test_share") == nil
+	return options.IsMap() && (options.Get("train") != nil || options.Get("test") != nil) &&
+		options.Get("test_share") == nil
 }
 
 // draws reports whether rows are drawn with replacement.
@@ -104,7 +106,8 @@ func (s TrainTest) suits(in *Input) error {
 		return fmt.Errorf("there are %d rows; want at least the %d of train_rows", in.Codes.Rows, s.TrainRows)
 	}
 	if test := s.testCount(in); s.TestShare > 0 && s.TrainRows == 0 && (test < 1 || in.Codes.Rows-test < 2) {
-		return fmt.Errorf("test_share %.3g takes %d of %d rows; want at least one test row and two train rows, or train_rows", s.TestShare, test, in.Codes.Rows)
+		return fmt.Errorf("test_share %.3g takes %d of %d rows; want at least one test row and two train rows, or train_rows",
+			s.TestShare, test, in.Codes.Rows)
 	}
 	return nil
 }
@@ -124,7 +127,8 @@ func (s TrainTest) wantVarying(in *Input) error {
 	case s.varying(in) > 0:
 		return nil
 	case s.TrainRows > 0:
-		return fmt.Errorf("every factor has only one level in the first %d rows (train_rows); want a factor that varies", s.TrainRows)
+		return fmt.Errorf("every factor has only one level in the first %d rows (train_rows); want a factor that varies",
+			s.TrainRows)
 	}
 	return fmt.Errorf("every factor has only one level in the %d rows; want a factor that varies", in.Codes.Rows)
 }
@@ -238,10 +242,12 @@ func (s *factorScores) varies(f factor.Factor, train, test []int) bool {
 // add adds the score of a factor, and the accuracy of always predicting the most frequent train level.
 func (s *factorScores) add(f factor.Factor, score float64, train, test []int) {
 	s.scores.Labels, s.scores.Values = append(s.scores.Labels, f.Name), append(s.scores.Values, score)
-	s.majority.Labels, s.majority.Values = s.scores.Labels, append(s.majority.Values, predict.Majority(train, test, f.Size))
+	s.majority.Labels, s.majority.Values = s.scores.Labels,
+		append(s.majority.Values, predict.Majority(train, test, f.Size))
 }
 
 // result returns the mean over factors.
 func (s *factorScores) result() Result {
-	return Result{Value: factor.Mean.Of(s.scores.Values), Parts: []Part{s.scores, s.majority}, Basis: s.basis, Notes: s.notes}
+	return Result{Value: factor.Mean.Of(s.scores.Values), Parts: []Part{s.scores, s.majority}, Basis: s.basis,
+		Notes: s.notes}
 }

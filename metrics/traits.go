@@ -140,7 +140,8 @@ func withoutInterval(m Metric) traits {
 	case *Responses:
 		return traits{reason: "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"}
 	case *Manipulated:
-		return traits{reason: "it needs images that differ in one factor alone, and a part of the rows has too few of them", allRows: true}
+		return traits{reason: "it needs images that differ in one factor alone, and a part of the rows has too few of them",
+			allRows: true}
 	case *HSIC:
 		return traits{reason: "it is about 0.2/n for independent columns, and the median distance depends on the measured rows"}
 	case *Separation:

@@ -75,7 +75,8 @@ const (
 
 // NewDCI returns the metric with the defaults of disentanglement_lib, except that it holds out test rows.
 func NewDCI() *DCI {
-	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: mutual.LibraryEntropy(), Rounds: gbt.Defaults().Rounds, Ties: tiesRandom}
+	return &DCI{Score: Disentanglement, TrainTest: apartTrainTest(), Entropy: mutual.LibraryEntropy(),
+		Rounds: gbt.Defaults().Rounds, Ties: tiesRandom}
 }
 
 // maxBoosted limits the number of boosting rounds.
@@ -174,7 +175,8 @@ func (m *DCI) fit(ctx context.Context, p knownPart, f *fittedDCI) error {
 	f.basis.join(basis)
 	f.Join(x, p.factors)
 	for _, j := range x.Single {
-		f.notes = append(f.notes, fmt.Sprintf("factor %s has only one level in the train rows and is left out", p.Factors[j].Name))
+		f.notes = append(f.notes, fmt.Sprintf("factor %s has only one level in the train rows and is left out",
+			p.Factors[j].Name))
 	}
 	return nil
 }
@@ -216,7 +218,8 @@ func (r *Result) concentrations(in *Input, x *trees.Importances, rows mutual.Ent
 
 // addScores adds a part with a mean, and a part with the numbers behind the mean.
 func (r *Result) addScores(name, partName string, labels []string, mean float64, values []float64) {
-	r.Parts = append(r.Parts, Part{Name: name, Values: []float64{mean}}, Part{Name: partName, Labels: labels, Values: values})
+	r.Parts = append(r.Parts, Part{Name: name, Values: []float64{mean}},
+		Part{Name: partName, Labels: labels, Values: values})
 }
 
 // DCIRegression measures disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2,
@@ -249,7 +252,8 @@ func newDCIRegression() *DCIRegression {
 const maxBoostedDepth = 16
 
 func (m *DCIRegression) Validate() error {
-	return cmp.Or(m.Score.validate(), inRange("rounds", m.Rounds, 1, maxBoosted), inRange("depth", m.Depth, 1, maxBoostedDepth))
+	return cmp.Or(m.Score.validate(), inRange("rounds", m.Rounds, 1, maxBoosted),
+		inRange("depth", m.Depth, 1, maxBoostedDepth))
 }
 
 func (m *DCIRegression) Suits(in *Input) error {
@@ -441,7 +445,8 @@ func (p *Predictions) compute(
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: sampleSize, Train: n - n/4, Test: n / 4}, Notes: notes}
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: sampleSize, Train: n - n/4, Test: n / 4},
+		Notes: notes}
 	if c == nil {
 		r.Grids, r.Notes = r.Grids[:3], append(r.Notes, in.constantNotes()...)
 	}

@@ -165,7 +165,8 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	part, value := accuracies(in, model, y, answers)
 	_, fitted := accuracies(in, model, x, labels)
-	r := Result{Value: value, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}, Notes: in.unpredictableFactors(), Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}}
+	r := Result{Value: value, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}},
+		Notes: in.unpredictableFactors(), Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}}
 	if !model.Converged {
 		r.Notes = append(r.Notes, "the regression has not converged")
 	}

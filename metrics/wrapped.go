@@ -26,7 +26,8 @@ type Sampled struct {
 func (*Sampled) Variants() []Metric {
 	return []Metric{
 		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: gapColumns}}},
-		&Sampled{Rows: 50, Draws: 1, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
+		&Sampled{Rows: 50, Draws: 1,
+			Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
 	}
 }
 
@@ -193,7 +194,8 @@ type Projected struct {
 func (*Projected) Variants() []Metric {
 	return []Metric{
 		&Projected{Project: projectLinear, Of: Choice{"contraction-mean", &Contraction{Pairs: 1 << 23, Units: unitsAsGiven}}},
-		&Projected{Project: projectBest, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
+		&Projected{Project: projectBest,
+			Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
 	}
 }
 

@@ -17,7 +17,8 @@ type Heads struct {
 }
 
 func (h *Heads) Validate() error {
-	return cmp.Or(validWidth("hidden", h.Hidden), validWidth("projected", h.Projected), validWidth("predictor", h.Predictor))
+	return cmp.Or(validWidth("hidden", h.Hidden), validWidth("projected", h.Projected),
+		validWidth("predictor", h.Predictor))
 }
 
 // projector is BYOL's network from codes to projections.
@@ -47,7 +48,8 @@ type BYOL struct {
 
 // NewBYOL returns the default settings.
 func NewBYOL() *BYOL {
-	return &BYOL{Views: Views{normedEncoder(nn.GroupNorm)}, CodeViews: CodeViews{bothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096},
+	return &BYOL{Views: Views{normedEncoder(nn.GroupNorm)}, CodeViews: CodeViews{bothViews},
+		Heads:    Heads{Hidden: 4096, Projected: 256, Predictor: 4096},
 		Momentum: Momentum{Base: 0.99, Schedule: constantMomentum}}
 }
 
@@ -73,7 +75,8 @@ type SimSiam struct {
 
 // NewSimSiam returns the default settings.
 func NewSimSiam() *SimSiam {
-	return &SimSiam{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{bothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096}}
+	return &SimSiam{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{bothViews},
+		Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096}}
 }
 
 func (s *SimSiam) New(data Data, seed uint64) (Model, error) {

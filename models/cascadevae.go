@@ -51,7 +51,8 @@ type CascadeVAE struct {
 
 // newCascadeVAE returns the default settings: the paper's settings for dSprites.
 func newCascadeVAE() *CascadeVAE {
-	return &CascadeVAE{Networks: newNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
+	return &CascadeVAE{Networks: newNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15,
+		Closed: 4}
 }
 
 func (s *CascadeVAE) Validate() error {

@@ -47,7 +47,8 @@ type Mimosa struct {
 
 func (m *Mimosa) Validate() error {
 	if m.InitialDim < 1 || m.InitialDim >= m.Neighbors {
-		return config.Invalid("initial_dim", "%d is out of range; want 1 or more, and less than the neighbors, %d", m.InitialDim, m.Neighbors)
+		return config.Invalid("initial_dim", "%d is out of range; want 1 or more, and less than the neighbors, %d",
+			m.InitialDim, m.Neighbors)
 	}
 	return m.Options.Validate()
 }
@@ -63,7 +64,8 @@ const hardTau = 1e-10
 
 // NewCOFHAE returns the default settings.
 func NewCOFHAE() *COFHAE {
-	return &COFHAE{Networks: newNetworks(), Hierarchy: trueHierarchy, Tau: 1, Mimosa: Mimosa{InitialDim: 4, Options: mimosa.Defaults()}}
+	return &COFHAE{Networks: newNetworks(), Hierarchy: trueHierarchy, Tau: 1,
+		Mimosa: Mimosa{InitialDim: 4, Options: mimosa.Defaults()}}
 }
 
 func (s *COFHAE) Validate() error {
@@ -98,7 +100,8 @@ func (s *COFHAE) hierarchy(data Data) (h hierarchy.Hierarchy, err error) {
 	switch s.Hierarchy {
 	case trueHierarchy:
 		if data.Hierarchy == nil {
-			return nil, fmt.Errorf("hierarchy: the data set has none; want a file, %s, or a data set such as chopsticks", learnedHierarchy)
+			return nil, fmt.Errorf("hierarchy: the data set has none; want a file, %s, or a data set such as chopsticks",
+				learnedHierarchy)
 		}
 		h = data.Hierarchy
 	case learnedHierarchy:
@@ -165,7 +168,8 @@ func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say fu
 		return nil, fmt.Errorf("mimosa found no component of at least %d codes; want a smaller model.cofhae.mimosa.min_merged, or other codes", s.Mimosa.LeastMerged(len(codes)/width))
 	}
 	k := len(r.Hierarchy.Categoricals())
-	l := &Learned{Hierarchy: r.Hierarchy, Labels: make([]int32, len(r.Labels)*k), Components: make([]int32, len(r.Labels)), Parts: make([]int32, len(r.Labels))}
+	l := &Learned{Hierarchy: r.Hierarchy, Labels: make([]int32, len(r.Labels)*k), Components: make([]int32, len(r.Labels)),
+		Parts: make([]int32, len(r.Labels))}
 	parts := r.PartOf()
 	for row, component := range r.Labels {
 		r.Labelled(row, l.Labels[row*k:(row+1)*k])

@@ -154,7 +154,8 @@ func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, e
 
 // parts joins the columns of the discrete variables, which come first, and separately the columns of the others. A
 // result without columns is nil.
-func parts(v []*latent.Variable, discrete int, join func([]*latent.Variable) (*gorgonia.Node, error)) (weights, values *gorgonia.Node, err error) {
+func parts(v []*latent.Variable, discrete int,
+	join func([]*latent.Variable) (*gorgonia.Node, error)) (weights, values *gorgonia.Node, err error) {
 	if discrete > 0 {
 		if weights, err = join(v[:discrete]); err != nil {
 			return nil, nil, err

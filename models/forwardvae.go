@@ -61,7 +61,8 @@ func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 	if width < minWidth {
 		return nil, fmt.Errorf("forward-vae: latent is %d; want %d or more, two dimensions for each factor that actions change", width, minWidth)
 	}
-	m := &forwardVAE{vae{mixed: mixed{autoencoder: newAutoencoder(s.Networks, data, seed, width)}, wide: s.Scale == scalePublic}, *s, blocks}
+	m := &forwardVAE{vae{mixed: mixed{autoencoder: newAutoencoder(s.Networks, data, seed, width)},
+		wide: s.Scale == scalePublic}, *s, blocks}
 	if _, err := m.matrices(nn.NewGraph(m.params)); err != nil {
 		return nil, err
 	}

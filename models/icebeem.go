@@ -54,7 +54,8 @@ func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
 	for _, name := range s.Conditions {
 		i := slices.IndexFunc(known, func(f factor.Factor) bool { return f.Name == name })
 		if i < 0 {
-			return nil, config.Invalid("conditions", "there is no label or factor %q; want one of %v", name, slices.Compact(slices.Sorted(slices.Values(factor.Names(known)))))
+			return nil, config.Invalid("conditions", "there is no label or factor %q; want one of %v",
+				name, slices.Compact(slices.Sorted(slices.Values(factor.Names(known)))))
 		}
 		m.conditions = append(m.conditions, known[i])
 	}

@@ -146,7 +146,8 @@ func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 		case data.Factors[found].Kind == factor.Circular:
 			angles = append(angles, found)
 		default:
-			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want a circular factor or rotations: %s", name, data.Factors[found].Kind, strings.Join(namesWith(data.Factors, factor.Factor.Turns), ", "))
+			return nil, nil, fmt.Errorf("lsbd-vae: factors: %q is %v, not circular; want a circular factor or rotations: %s",
+				name, data.Factors[found].Kind, strings.Join(namesWith(data.Factors, factor.Factor.Turns), ", "))
 		}
 	}
 	return angles, poses, nil

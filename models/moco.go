@@ -33,7 +33,8 @@ type MoCo struct {
 }
 
 func newMoCo() *MoCo {
-	return &MoCo{Views: Views{normedEncoder(nn.BatchNorm)}, Width: 128, Queue: 65536, Momentum: Momentum{Base: 0.999, Schedule: constantMomentum}}
+	return &MoCo{Views: Views{normedEncoder(nn.BatchNorm)}, Width: 128, Queue: 65536,
+		Momentum: Momentum{Base: 0.999, Schedule: constantMomentum}}
 }
 
 // NewMoCo2 returns the default settings of version 2.

@@ -172,7 +172,8 @@ func (m *twoViews) program(inputs []*gorgonia.Node, codes, lossCodes *gorgonia.N
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Outputs: &losses.Outputs{Codes: lossCodes, Sample: lossCodes, Views: views, Rows: lossCodes.Shape()[0]},
+	return &Program{Outputs: &losses.Outputs{Codes: lossCodes, Sample: lossCodes, Views: views,
+		Rows: lossCodes.Shape()[0]},
 		Views: inputs, Logged: []Logged{{SpreadName, spread}}}, nil
 }
 

@@ -49,7 +49,8 @@ type vae struct {
 }
 
 // heads adds the mean and the logarithm of the variance of the posterior, and the categorical variables.
-func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorgonia.Node, discrete []*latent.Variable, err error) {
+func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorgonia.Node, discrete []*latent.Variable,
+	err error) {
 	h, err := m.features(g, images)
 	if err != nil {
 		return nil, nil, nil, err
@@ -89,7 +90,8 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 }
 
 // sampleAndDecode adds samples of the posterior and of categorical variables, and the reconstruction.
-func (m *vae) sampleAndDecode(g *nn.Graph, images, mean, logVariance *gorgonia.Node, discrete []*latent.Variable) (*Program, error) {
+func (m *vae) sampleAndDecode(g *nn.Graph, images, mean, logVariance *gorgonia.Node,
+	discrete []*latent.Variable) (*Program, error) {
 	n := images.Shape()[0]
 	noise, err := g.Input("noise", n, m.width)
 	if err != nil {
@@ -108,7 +110,8 @@ func (m *vae) sampleAndDecode(g *nn.Graph, images, mean, logVariance *gorgonia.N
 		return nil, err
 	}
 	p := &Program{Noise: []*gorgonia.Node{noise},
-		Outputs: &losses.Outputs{Images: images, Codes: mean, Sample: z, LogVariance: logVariance, Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Rows: n}}
+		Outputs: &losses.Outputs{Images: images, Codes: mean, Sample: z, LogVariance: logVariance,
+			Posteriors: []losses.Posterior{gaussian{mean, logVariance}}, Rows: n}}
 	if len(discrete) > 0 {
 		p.posteriors(discrete)
 		p.Outputs.Hierarchy = HierarchyOf(m)
@@ -156,7 +159,8 @@ func newJointVAE() *JointVAE {
 
 func (s *JointVAE) Validate() error {
 	if len(s.Categorical) == 0 {
-		return config.Invalid("categorical", "want one number of options or more, such as [3, 2]; without discrete codes it is the model vae")
+		return config.Invalid("categorical",
+			"want one number of options or more, such as [3, 2]; without discrete codes it is the model vae")
 	}
 	return s.VAE.Validate()
 }

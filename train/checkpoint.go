@@ -76,7 +76,8 @@ func writeCheckpoint(store *rundir.Run, last int, f *safetensors.File, state []b
 
 // checkpoint collects everything that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
-	state := checkpoint.State{Watch: s.watch, Best: (*checkpoint.Best)(s.best), Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
+	state := checkpoint.State{Watch: s.watch, Best: (*checkpoint.Best)(s.best), Done: done, Config: s.config,
+		Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
 	if s.stop.Enough() == "" { // otherwise the next session decides for itself
 		state.Stopped = s.loop.Stopped()
 	}
@@ -98,7 +99,8 @@ func (s *session) bestHook(m *monitor.Monitor) engine.Hook {
 			return nil
 		}
 		for _, x := range m.Results {
-			if x.Name != s.experiment.Config.Train.Keep.Best || math.IsNaN(x.Value) || s.best != nil && !monitor.Improves(x, s.best.Value) {
+			if x.Name != s.experiment.Config.Train.Keep.Best || math.IsNaN(x.Value) ||
+				s.best != nil && !monitor.Improves(x, s.best.Value) {
 				continue
 			}
 			s.best = &Best{Metric: x.Name, Value: x.Value, Epoch: r.Epoch, Step: r.Step}
@@ -165,7 +167,8 @@ func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 
 // tooFewEpochs returns the error for a config with fewer epochs than a run has trained.
 func tooFewEpochs(epochs, trained int) error {
-	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, wording.Count(trained, "epoch"), trained)
+	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run",
+		epochs, wording.Count(trained, "epoch"), trained)
 }
 
 // continueHistory adds a state's history to a continued run. It rejects a length that the run has already exceeded.

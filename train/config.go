@@ -324,8 +324,10 @@ func (s *EarlyStop) result(choices []metrics.Choice) string {
 }
 
 func (s *Settings) engine() engine.Settings {
-	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value, Parts: s.Parts,
-		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Device: s.Device, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
+	return engine.Settings{Epochs: s.Epochs, EpochSteps: s.EpochSteps, Batch: s.Batch, Optimizer: s.Optimizer.Value,
+		Parts:    s.Parts,
+		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Device: s.Device, Clip: s.Clip,
+		Accumulate: s.Accumulate, Average: s.Average}
 }
 
 // sameTraining returns an error if two configs describe different training, apart from its length.

@@ -208,7 +208,8 @@ func (e *Experiment) holdOut() error {
 	mask := e.heldOutMask()
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return mask[i] })
 	if len(e.Split.Unlabelled) == 0 {
-		return fmt.Errorf("%d of %d images are held out, and no image is left to train on; want a smaller fraction", len(e.HeldOut)+len(e.validated), n)
+		return fmt.Errorf("%d of %d images are held out, and no image is left to train on; want a smaller fraction",
+			len(e.HeldOut)+len(e.validated), n)
 	}
 	if known := e.Split.Known; known != nil && !known.Without(mask) {
 		return errors.New("the images left to train on have no label, or no pair; want a smaller fraction, or more labels")
@@ -243,7 +244,8 @@ func (e *Experiment) On(c catalog.Choice, d datasets.Dataset) (*Experiment, erro
 	}
 	other := *e
 	other.Config.Dataset, other.Config.Metrics.Sample = c, 0
-	other.Data, other.HeldOut, other.validated, other.images, other.explored, other.Learned, other.others = d, nil, nil, nil, nil, nil, nil
+	other.Data, other.HeldOut, other.validated, other.images, other.explored, other.Learned, other.others = d, nil, nil,
+		nil, nil, nil, nil
 	other.Split = &supervision.Split{Unlabelled: allImages(d), Rotations: e.Split.Rotations, Actions: e.Split.Actions}
 	return &other, nil
 }
@@ -254,9 +256,11 @@ func (c *Coder) suits(d datasets.Dataset) error {
 	trained := c.data
 	switch {
 	case h != trained.Height || w != trained.Width || channels != trained.Channels:
-		return fmt.Errorf("%s has images of %s; want %s, the images of the model", d.Name(), shapeText(h, w, channels), shapeText(trained.Height, trained.Width, trained.Channels))
+		return fmt.Errorf("%s has images of %s; want %s, the images of the model",
+			d.Name(), shapeText(h, w, channels), shapeText(trained.Height, trained.Width, trained.Channels))
 	case datasets.RealValued(d) != trained.Real:
-		return fmt.Errorf("%s has %s; want %s, as the model was trained", d.Name(), pixelText(!trained.Real), pixelText(trained.Real))
+		return fmt.Errorf("%s has %s; want %s, as the model was trained",
+			d.Name(), pixelText(!trained.Real), pixelText(trained.Real))
 	}
 	return nil
 }

@@ -69,7 +69,8 @@ func (e *Experiment) Evaluate(ctx context.Context, codes matrix.Matrix, choices 
 	e.Progress.Begin("measuring", len(choices))
 	defer e.Progress.End()
 	in := e.Input(codes)
-	results, err := metrics.EvaluateWatched(ctx, in, e.Config.Seed, choices, func(i int, name string) { e.Progress.Step(i, name) })
+	results, err := metrics.EvaluateWatched(ctx, in, e.Config.Seed, choices,
+		func(i int, name string) { e.Progress.Step(i, name) })
 	if err == nil {
 		s := metrics.Chances{Shuffles: metrics.DefaultShuffles, Watch: func(name string, done, total int) {
 			e.Progress.Step(len(choices)-1, fmt.Sprintf("chance level of %s, %d of %d", name, done, total))
@@ -272,7 +273,8 @@ func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error)
 		return nil, nil
 	}
 	f := &Fit{Images: len(trained)}
-	measured := fit.Decoded{Data: e.Data, Codes: codes, Decode: e.Coder.Decode, Watch: func(done int) { e.Progress.Step(done, "images") }}
+	measured := fit.Decoded{Data: e.Data, Codes: codes, Decode: e.Coder.Decode,
+		Watch: func(done int) { e.Progress.Step(done, "images") }}
 	e.Progress.Begin("decoding", len(trained))
 	defer e.Progress.End()
 	p, err := measured.Pixels(ctx, trained)
@@ -305,9 +307,11 @@ func (f *Fit) decide() {
 	case f.Variance == 0 && f.Reconstruction > 0:
 		f.Why = "all measured images are the same, so their error shows nothing"
 	case f.Reconstruction > maxUnexplained*f.Variance:
-		f.Why = fmt.Sprintf("reconstructions leave %.6g %% of the variance of the images", math.Round(100*f.Reconstruction/f.Variance))
+		f.Why = fmt.Sprintf("reconstructions leave %.6g %% of the variance of the images",
+			math.Round(100*f.Reconstruction/f.Variance))
 	case f.Assignment != nil && *f.Assignment > maxMisassigned:
-		f.Why = fmt.Sprintf("the model chooses other options than the labels assign: the assignment error is %.2g", *f.Assignment)
+		f.Why = fmt.Sprintf("the model chooses other options than the labels assign: the assignment error is %.2g",
+			*f.Assignment)
 	default:
 		f.Converged = true
 	}

@@ -77,7 +77,8 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 	}
 	if l != nil {
 		if e.Split.Known, err = learned.Join(l, e.Split.Known); err != nil {
-			return nil, c.mistake("supervision", fmt.Errorf("labels of %s together with the labels of the supervision: %w", c.stage().Name, err))
+			return nil, c.mistake("supervision", fmt.Errorf("labels of %s together with the labels of the supervision: %w",
+				c.stage().Name, err))
 		}
 	}
 	if err := e.holdOut(); err != nil {
@@ -108,7 +109,8 @@ func (e *Experiment) newModel() (models.Model, *Coder, error) {
 // Loop prepares the training of the experiment's model, on views of the images if the config sets views.
 func (e *Experiment) Loop() (*engine.Loop, error) {
 	c := &e.Config
-	return engine.New(engine.Task{Model: e.Model, Data: e.Data, Split: e.Split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, c.Train.engine())
+	return engine.New(engine.Task{Model: e.Model, Data: e.Data, Split: e.Split, Views: c.Views, Losses: c.Losses,
+		Freeze: c.Freeze, Seed: c.Seed}, c.Train.engine())
 }
 
 // compile prepares the training and measuring of an experiment. Parts that do not fit together give a *config.Error.
@@ -162,9 +164,11 @@ func (e *Experiment) measurable() error {
 		n = min(n, count)
 	}
 	if e.HeldOut != nil && len(e.Config.Metrics.Final) > 0 && e.Sample().HeldOut == nil {
-		return e.Config.mistake("metrics.sample", fmt.Errorf("%d has no held-out image, and metrics use only these; want more images", n))
+		err := fmt.Errorf("%d has no held-out image, and metrics use only these; want more images", n)
+		return e.Config.mistake("metrics.sample", err)
 	}
-	if err := memory.Check(fmt.Sprintf("encoding and measuring %d images", n), memory.Product(n, e.codeNumbers(), 8)); err != nil { // bytes
+	const number = 8 // bytes
+	if err := memory.Check(fmt.Sprintf("encoding and measuring %d images", n), memory.Product(n, e.codeNumbers(), number)); err != nil {
 		return e.Config.mistake("metrics.sample", fmt.Errorf("%w; want a sample of fewer images", err))
 	}
 	return nil
@@ -183,7 +187,8 @@ func (e *Experiment) openOthers() error {
 	for i, m := range e.Config.Metrics.On {
 		key := fmt.Sprintf("metrics.on.%d", i)
 		if seen[m.Dataset.Name] {
-			return e.Config.mistake(key+".dataset", fmt.Errorf("%s is in the list twice; want one entry with all its metrics", m.Dataset.Name))
+			return e.Config.mistake(key+".dataset", fmt.Errorf("%s is in the list twice; want one entry with all its metrics",
+				m.Dataset.Name))
 		}
 		seen[m.Dataset.Name] = true
 		d, err := m.Dataset.Build(e.Config.Seed)
@@ -206,7 +211,8 @@ func (e *Experiment) openOthers() error {
 
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
-	data.Rotations, data.Actions, data.Losses, data.Learned = e.Split.Rotations, e.Split.Actions, e.Config.Losses, e.Learned
+	data.Rotations, data.Actions, data.Losses, data.Learned = e.Split.Rotations, e.Split.Actions, e.Config.Losses,
+		e.Learned
 	if e.Split.Known != nil {
 		data.Labels = e.Split.Known.Factors
 	}

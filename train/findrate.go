@@ -89,7 +89,8 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 		return nil, c.untrainable(err)
 	}
 	defer l.Close()
-	x := &rateRun{Rates: &Rates{Optimizer: c.Train.Optimizer.Name, Configured: base}, steps: t.Steps, curves: map[string]*rateCurve{}}
+	x := &rateRun{Rates: &Rates{Optimizer: c.Train.Optimizer.Name, Configured: base}, steps: t.Steps,
+		curves: map[string]*rateCurve{}}
 	l.AddHook(engine.Hook{Name: "range test", NoParams: true, OnStep: x.step})
 	err = l.Run(ctx)
 	switch {
@@ -161,7 +162,8 @@ func (x *rateRun) step(_ context.Context, l *engine.Loop, s *engine.StepReport) 
 	low := c.lowest.Smoothed
 	switch {
 	case c.count > rateSettling && p.Smoothed > low+rateRise*math.Abs(low):
-		x.Diverged = fmt.Sprintf("the smoothed loss of %s is %.4g, and was %.4g at a rate of %.3g", s.Objective, p.Smoothed, low, c.lowest.Rate)
+		x.Diverged = fmt.Sprintf("the smoothed loss of %s is %.4g, and was %.4g at a rate of %.3g",
+			s.Objective, p.Smoothed, low, c.lowest.Rate)
 		l.Stop(x.Diverged)
 	case len(x.Points) == x.steps:
 		l.Stop("all rates were tried")

@@ -46,7 +46,8 @@ func (s *session) logEnding() {
 			"where random codes have about 1", *v), "spread", *v)
 	}
 	if b := s.best; b != nil {
-		s.console.Info("best", fmt.Sprintf("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile),
+		s.console.Info("best", fmt.Sprintf("best %s: %.4g, after epoch %d, in %s",
+			b.Metric, b.Value, b.Epoch, rundir.BestFile),
 			"metric", b.Metric, "value", b.Value, "epoch", b.Epoch)
 	}
 }

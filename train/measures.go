@@ -294,9 +294,11 @@ func (m *Measures) validEncode() error {
 	case m.Encode <= 0 || m.Encode == EncodeAll:
 		return nil
 	case len(m.Final) > 0:
-		return config.Invalid("metrics.encode", "metrics are measured at the end, and their images are encoded; want true or false, or metrics.sample=%d", m.Encode)
+		return config.Invalid("metrics.encode",
+			"metrics are measured at the end, and their images are encoded; want true or false, or metrics.sample=%d", m.Encode)
 	case m.Sample > 0:
-		return config.Invalid("metrics.encode", "metrics.sample also sets the number of encoded images; want only one of the two keys")
+		return config.Invalid("metrics.encode",
+			"metrics.sample also sets the number of encoded images; want only one of the two keys")
 	}
 	return nil
 }
@@ -329,7 +331,8 @@ func (m *Measures) checkWatched(part, key, metric string, stop *EarlyStop) error
 	case len(watched) == 0:
 		return config.Invalid("metrics.every", "%s watches a metric; want the number of epochs between measurements", part)
 	case !slices.Contains(watched, metric):
-		return config.Invalid(part+"."+key, "%q is not among the metrics that are measured during training: %s", metric, strings.Join(watched, ", "))
+		return config.Invalid(part+"."+key, "%q is not among the metrics that are measured during training: %s",
+			metric, strings.Join(watched, ", "))
 	}
 	return nil
 }
@@ -424,7 +427,8 @@ func explicitIn(list *config.Node) func(i int, key string) bool {
 // number of images per epoch. Metrics that do not suit the data give a *config.Error.
 func newMonitor(e *Experiment, epoch int) (*monitor.Monitor, error) {
 	m, stop := &e.Config.Metrics, e.Config.Train.Stop
-	mon := &monitor.Monitor{Choices: m.listed(stop), Data: e.Data, Every: m.Every, Seed: e.Config.Seed, Coder: e.Coder, InputOf: e.InputOf}
+	mon := &monitor.Monitor{Choices: m.listed(stop), Data: e.Data, Every: m.Every, Seed: e.Config.Seed, Coder: e.Coder,
+		InputOf: e.InputOf}
 	if len(mon.Choices) == 0 && !m.During.Fast {
 		return nil, nil
 	}

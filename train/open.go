@@ -58,7 +58,8 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	if edited != "" {
 		edited = fmt.Sprintf("warning: %s: files changed after the run: %s", dir, edited)
 	}
-	warnings := slices.DeleteFunc([]string{f.Warning, configWarning(f.State, dir, c), changed, edited}, func(w string) bool { return w == "" })
+	warnings := slices.DeleteFunc([]string{f.Warning, configWarning(f.State, dir, c), changed, edited},
+		func(w string) bool { return w == "" })
 	return e, strings.Join(warnings, "\n"), nil
 }
 
@@ -134,7 +135,8 @@ func (w Weights) read(dir string) (c checkpoint.Checkpoint, err error) {
 	}
 	c, err = checkpoint.ReadFile(filepath.Join(dir, rundir.BestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s: there is no %s; want a run with train.keep.best and an evaluation during training", dir, rundir.BestFile)
+		err = fmt.Errorf("%s: there is no %s; want a run with train.keep.best and an evaluation during training",
+			dir, rundir.BestFile)
 	}
 	return c, err
 }

@@ -132,7 +132,8 @@ func CheckSearch(c Config, loss string, epochs []int) error {
 		return nil
 	}
 	if reason := l.Prefixes(epochs); reason != "" {
-		return config.AsError(config.Invalid("max", "the runs cannot go on to more epochs: %s; want, for instance, a constant schedule", reason))
+		return config.AsError(config.Invalid("max",
+			"the runs cannot go on to more epochs: %s; want, for instance, a constant schedule", reason))
 	}
 	return nil
 }
@@ -217,7 +218,8 @@ func heap() float64 {
 }
 
 func scheduleOf(c *Config, l *engine.Loop) PlanSchedule {
-	return PlanSchedule{Epochs: c.Train.Epochs, EpochSteps: l.EpochSteps(), EpochImages: l.EpochImages(), Steps: l.Steps(), Batch: l.MaxBatch()}
+	return PlanSchedule{Epochs: c.Train.Epochs, EpochSteps: l.EpochSteps(), EpochImages: l.EpochImages(), Steps: l.Steps(),
+		Batch: l.MaxBatch()}
 }
 
 // BatchNote says that train.batch exceeds the number of images of an epoch, or returns "".
@@ -233,8 +235,8 @@ func BatchNote(asked int, s PlanSchedule) string {
 func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor.Monitor) {
 	c := &e.Config
 	h, w, channels := e.Data.ImageShape()
-	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels, Labelled: e.Split.GroupCount(), HeldOut: len(e.HeldOut),
-		AllBytes: memory.Product(e.Data.Len(), h, w, channels, 4)}
+	p.Dataset = PlanData{Name: e.Data.Name(), Images: e.Data.Len(), Height: h, Width: w, Channels: channels,
+		Labelled: e.Split.GroupCount(), HeldOut: len(e.HeldOut), AllBytes: memory.Product(e.Data.Len(), h, w, channels, 4)}
 	if e.Split.Known != nil {
 		p.Dataset.Labelled += len(e.Split.Known.Images)
 	}
@@ -280,7 +282,8 @@ func partsOf(e *Experiment) []PlanPart {
 }
 
 func (e *Experiment) writes(codes bool) []string {
-	list := []string{rundir.Config, rundir.LogFile, rundir.CheckpointFile, rundir.StateFile, rundir.MetricsFile, rundir.TableFile}
+	list := []string{rundir.Config, rundir.LogFile, rundir.CheckpointFile, rundir.StateFile, rundir.MetricsFile,
+		rundir.TableFile}
 	if codes {
 		list = append(list, rundir.CodesFile, rundir.FactorsFile)
 	}
@@ -290,7 +293,8 @@ func (e *Experiment) writes(codes bool) []string {
 	return append(list, rundir.RecordFile)
 }
 
-func (p *Plan) time(ctx context.Context, staged Config, e *Experiment, l *engine.Loop, m *monitor.Monitor, start time.Time) error {
+func (p *Plan) time(ctx context.Context, staged Config, e *Experiment, l *engine.Loop, m *monitor.Monitor,
+	start time.Time) error {
 	p.Time = PlanTime{Threads: parallel.Threads(), FLOP: 3 * l.FLOP()}
 	var r *Estimate
 	var err error

@@ -135,7 +135,8 @@ func (e *Experiment) sourceIndices() []int {
 }
 
 // rehearse takes the first steps of the experiment, measures and draws. start is its starting time.
-func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor.Monitor, start time.Time, alone bool) (*Estimate, error) {
+func (e *Experiment) rehearse(ctx context.Context, l *engine.Loop, m *monitor.Monitor, start time.Time,
+	alone bool) (*Estimate, error) {
 	dir, err := os.MkdirTemp("", "unravel-rehearsal-")
 	if err != nil {
 		return nil, err
@@ -192,7 +193,8 @@ func (r *Estimate) during(ctx context.Context, s *session, m *monitor.Monitor) e
 		return err
 	}
 	r.During = seconds * float64(evaluations)
-	if m.Images = images; m.Codes.Rows == len(images) && s.experiment.Config.Train.Figures && s.experiment.Coder.Decodes() {
+	if m.Images = images; m.Codes.Rows == len(images) && s.experiment.Config.Train.Figures &&
+		s.experiment.Coder.Decodes() {
 		start := time.Now()
 		if err := s.drawDecoded(m, 0); err != nil {
 			return err

@@ -40,8 +40,9 @@ func FigureCaptions() []Caption {
 }
 
 func (e *Experiment) drawing(codes matrix.Matrix, images []int, results []metrics.Result) *figures.Drawing {
-	return &figures.Drawing{Run: e.Config.Name, Data: e.Data, Model: e.Model, Coder: e.Coder, Codes: codes, Images: images, Results: results,
-		Final: e.Final, Input: e.Input, InputOf: e.InputOf, Initial: e.initialCodes, Components: e.components}
+	return &figures.Drawing{Run: e.Config.Name, Data: e.Data, Model: e.Model, Coder: e.Coder, Codes: codes, Images: images,
+		Results: results,
+		Final:   e.Final, Input: e.Input, InputOf: e.InputOf, Initial: e.initialCodes, Components: e.components}
 }
 
 // draw draws a run's pictures into its folder and returns them for the report.
@@ -219,8 +220,9 @@ func (e *Experiment) pageContent(c *page.Content) *page.Content {
 }
 
 func (s *session) writeReport(ctx context.Context, codes matrix.Matrix, r *Result, pictures []report.Figure) error {
-	c := s.experiment.pageContent(&page.Content{Dir: s.store.Dir(), Config: s.config, Epochs: s.loop.Epoch(), Steps: s.loop.Step(),
-		Best: (*checkpoint.Best)(s.best), Spread: page.Spread(s.logs.Last), Results: r.Metrics, Figures: pictures})
+	c := s.experiment.pageContent(&page.Content{Dir: s.store.Dir(), Config: s.config, Epochs: s.loop.Epoch(),
+		Steps: s.loop.Step(),
+		Best:  (*checkpoint.Best)(s.best), Spread: page.Spread(s.logs.Last), Results: r.Metrics, Figures: pictures})
 	if r.Fit != nil {
 		c.Unfit = r.Fit.Why
 	}
@@ -264,7 +266,8 @@ func readPage(ctx context.Context, dir string, progress *Activity) (p report.Pag
 		return p, nil, err
 	}
 	if c.Record == nil {
-		remarks = append(remarks, fmt.Sprintf("%s: the run has not ended; its page shows the log and the newest checkpoint", dir))
+		remarks = append(remarks,
+			fmt.Sprintf("%s: the run has not ended; its page shows the log and the newest checkpoint", dir))
 	}
 	shown, codes, err := e.storedCodes(ctx, run, c.Record != nil)
 	if err != nil {

@@ -119,7 +119,8 @@ func stopRule(s *EarlyStop, m *monitor.Monitor, seen *monitor.Seen) *monitor.Sto
 	if s == nil {
 		return nil
 	}
-	r := &monitor.Stop{Name: s.Metric, Reach: s.Reach, Patience: s.Patience, MinDelta: s.MinDelta, From: s.From, Seen: seen}
+	r := &monitor.Stop{Name: s.Metric, Reach: s.Reach, Patience: s.Patience, MinDelta: s.MinDelta, From: s.From,
+		Seen: seen}
 	if s.Loss != "" {
 		r.Name, r.Loss, r.Better = s.Loss, true, metrics.LowerIsBetter
 		return r
@@ -203,7 +204,8 @@ func (s *session) checkEdited() error {
 	}
 	for _, d := range list {
 		if rundir.Learned(d.File) {
-			return fmt.Errorf("%s: %s; want the original file, or the run repeated in another folder", s.store.Path(d.File), d.What)
+			return fmt.Errorf("%s: %s; want the original file, or the run repeated in another folder",
+				s.store.Path(d.File), d.What)
 		}
 		if strings.HasPrefix(d.File, rundir.CheckpointFile) {
 			continue
@@ -236,8 +238,10 @@ func (s *session) writeConfig() error {
 func (s *session) introduce(o Options, resumed bool) {
 	e, c, l, log := s.experiment, &s.experiment.Config, s.loop, s.console
 	epochs := wording.Count(c.Train.Epochs, "epoch")
-	log.Info("run", fmt.Sprintf("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, epochs, o.Dir),
-		"run", c.Name, "model", c.Model.Name, "dataset", c.Dataset.Name, "seed", c.Seed, "epochs", c.Train.Epochs, "dir", o.Dir)
+	log.Info("run", fmt.Sprintf("%s: %s on %s, seed %d, %s, into %s", c.Name, c.Model.Name, c.Dataset.Name, c.Seed, epochs,
+		o.Dir),
+		"run", c.Name, "model", c.Model.Name, "dataset", c.Dataset.Name, "seed", c.Seed, "epochs", c.Train.Epochs, "dir",
+		o.Dir)
 	if d, ok := s.experiment.Data.(datasets.Noted); ok {
 		for _, note := range d.Notes() {
 			log.Info("data", c.Dataset.Name+": "+note, "dataset", c.Dataset.Name)
@@ -408,6 +412,7 @@ func (s *session) newRecord() (*rundir.Record, error) {
 	if l := s.experiment.Learned; l != nil {
 		r.Timings = slices.Clone(l.Timings)
 	}
-	r.Timings = append(r.Timings, models.Timing{Name: rundir.TrainingTiming, Seconds: r.Seconds - finishing}, models.Timing{Name: rundir.FinishingTiming, Seconds: finishing})
+	r.Timings = append(r.Timings, models.Timing{Name: rundir.TrainingTiming, Seconds: r.Seconds - finishing},
+		models.Timing{Name: rundir.FinishingTiming, Seconds: finishing})
 	return r, nil
 }

@@ -50,7 +50,8 @@ func (c Config) initialConfig() (Config, error) {
 		}
 	}
 	if len(c.Losses) == 0 {
-		return Config{}, c.mistake(key, fmt.Errorf("%s needs the loss %s, to learn the codes that it explores", stage.Name, strings.Join(stage.Losses, " or ")))
+		return Config{}, c.mistake(key, fmt.Errorf("%s needs the loss %s, to learn the codes that it explores",
+			stage.Name, strings.Join(stage.Losses, " or ")))
 	}
 	c.Metrics, c.Train.Stop, c.Init, c.Freeze = defaultMeasures(), nil, nil, nil // they are for the second stage
 	return c, nil
@@ -95,8 +96,10 @@ func learn(ctx context.Context, c Config, o Options) (result *models.Learned, pi
 		return nil, nil, fmt.Errorf("%s learned nothing, and gave no error", stage.Name)
 	}
 	k := len(l.Hierarchy.Categoricals())
-	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) || l.Parts != nil && len(l.Parts) != len(images) {
-		return nil, nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
+	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) ||
+		l.Parts != nil && len(l.Parts) != len(images) {
+		return nil, nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each",
+			stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
 	}
 	total := e.Data.Len()
 	result = &models.Learned{Hierarchy: l.Hierarchy, Labels: learned.Spread(l.Labels, k, images, total),

@@ -197,8 +197,9 @@ func (e *Experiment) loadStart() error {
 		return err
 	}
 	if content := c.Init.Content; content != "" && content != resolved.Init.Content {
-		return c.mistake("init.content", fmt.Errorf("%s has other parameters than this start: their hash is %s; want %s, or remove content to accept these",
-			c.Init.source(), resolved.Init.Content, content))
+		return c.mistake("init.content",
+			fmt.Errorf("%s has other parameters than this start: their hash is %s; want %s, or remove content to accept these",
+				c.Init.source(), resolved.Init.Content, content))
 	}
 	params := e.Model.Params()
 	if c.Init.Strict {
@@ -217,8 +218,8 @@ func (e *Experiment) loadStart() error {
 		return c.mistake("init", err)
 	}
 	c.Init = resolved.Init
-	e.Start = &rundir.Start{From: c.Init.source(), Only: c.Init.Only, Content: c.Init.Content, Taken: loaded.Names, Derived: loaded.Derived,
-		Misfits: loaded.Misfits, Warning: cmp.Or(warning, loaded.Warning)}
+	e.Start = &rundir.Start{From: c.Init.source(), Only: c.Init.Only, Content: c.Init.Content, Taken: loaded.Names,
+		Derived: loaded.Derived, Misfits: loaded.Misfits, Warning: cmp.Or(warning, loaded.Warning)}
 	for _, name := range params.Names() {
 		if !slices.Contains(loaded.Names, name) && !slices.Contains(loaded.Derived, name) {
 			e.Start.Fresh = append(e.Start.Fresh, name)

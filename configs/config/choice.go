@@ -88,12 +88,16 @@ func (n *Node) splitChoice(
 		place := second.keyOrValue()
 		switch option := hasKey(n.keys[0], n.keys[1]); {
 		case option && place.line == 0:
-			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s is %s", kind, n.keys[1], n.keys[0], joinPath(n.items[0].path, n.keys[1])))
+			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s is %s",
+				kind, n.keys[1], n.keys[0], joinPath(n.items[0].path, n.keys[1])))
 		case option:
-			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s begins further right than %s, or stands in braces: %s: {%s: ...}",
-				kind, n.keys[1], n.keys[0], n.keys[0], n.keys[0], n.keys[1]))
+			return "", position{}, nil,
+				place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s begins further right than %s, or stands in braces: %s: {%s: ...}",
+					kind, n.keys[1], n.keys[0], n.keys[0], n.keys[0], n.keys[1]))
 		case !slices.Contains(known, n.keys[1]):
-			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q beside %s%s", kind, n.keys[1], n.keys[0], registry.Suggest(n.keys[1], known)))
+			return "", position{}, nil,
+				place.fail(n.path, fmt.Errorf("unknown %s %q beside %s%s", kind, n.keys[1], n.keys[0],
+					registry.Suggest(n.keys[1], known)))
 		}
 		return "", position{}, nil, place.fail(n.path, fmt.Errorf(
 			"a %s with two names: %s is chosen at %s, and here %s; keep one, or replace the whole: %s={%s: {...}}",

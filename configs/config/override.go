@@ -139,7 +139,8 @@ func (n *Node) stepInto(pos position, segment string) (*Node, error) {
 	case scalarNode:
 		// `dataset: square` is short for `dataset: {square: {}}`
 		if n.class() != isText {
-			return nil, pos.fail(joinPath(n.path, segment), fmt.Errorf("%s at %s is %s, which has no keys", n.path, n.pos, n.text))
+			return nil, pos.fail(joinPath(n.path, segment), fmt.Errorf("%s at %s is %s, which has no keys",
+				n.path, n.pos, n.text))
 		}
 		choice := &Node{kind: nullNode, path: joinPath(n.path, n.text), pos: n.pos, keyPos: n.pos}
 		*n = Node{kind: mapNode, path: n.path, pos: pos, keyPos: n.keyPos, keys: []string{n.text}, items: []*Node{choice}}
@@ -172,5 +173,6 @@ func (n *Node) element(pos position, segment string) (*Node, error) {
 			meant = ", which is " + joinPath(item.path, segment)
 		}
 	}
-	return nil, pos.fail(path, fmt.Errorf("%s is a list; want an index from 0 to %d, or + to add to it, got %q%s", n.path, len(n.items)-1, segment, meant))
+	return nil, pos.fail(path, fmt.Errorf("%s is a list; want an index from 0 to %d, or + to add to it, got %q%s",
+		n.path, len(n.items)-1, segment, meant))
 }

@@ -46,7 +46,8 @@ func Parse(file string, src []byte) (*Node, error) { return parse(position{file,
 
 func parse(start position, path string, src []byte) (*Node, error) {
 	if len(src) > maxSource {
-		return nil, start.fail(path, fmt.Errorf("%d bytes are too many for a config; at most %d are read", len(src), maxSource))
+		return nil, start.fail(path, fmt.Errorf("%d bytes are too many for a config; at most %d are read",
+			len(src), maxSource))
 	}
 	if start.line > 0 {
 		src = bytes.TrimPrefix(src, []byte("\ufeff")) // Windows editors write a byte order mark

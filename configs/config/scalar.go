@@ -107,7 +107,8 @@ func (n *Node) integer(v reflect.Value) error {
 	}
 	i, err := strconv.ParseInt(text, 0, bits)
 	if err != nil {
-		return n.Errorf("want an integer from %d to %d, got %s", int64(math.MinInt64)>>(64-bits), int64(math.MaxInt64)>>(64-bits), n.text)
+		return n.Errorf("want an integer from %d to %d, got %s",
+			int64(math.MinInt64)>>(64-bits), int64(math.MaxInt64)>>(64-bits), n.text)
 	}
 	v.SetInt(i)
 	return nil
@@ -164,7 +165,8 @@ func (n *Node) wantHint(what string) string {
 		return ""
 	case what == "true or false":
 		return truths[strings.ToLower(n.text)]
-	case (what == "an integer" || what == "a number") && !n.plain && (classify(n.text) == isInt || classify(n.text) == isFloat):
+	case (what == "an integer" || what == "a number") && !n.plain &&
+		(classify(n.text) == isInt || classify(n.text) == isFloat):
 		return "write it without quotes: " + n.text
 	case (what == "an integer" || what == "a number") && grouped.MatchString(n.text):
 		return "write " + strings.ReplaceAll(n.text, "_", "")

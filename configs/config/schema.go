@@ -32,7 +32,8 @@ type Document struct {
 // ranges, rules between keys, repeated elements and keys, and 2.0 for an integer.
 func (d Document) Schema() ([]byte, error) {
 	b := schemaBuilder{defs: map[string]*schema{}}
-	s := &schema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: d.Title, Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false}
+	s := &schema{Schema: "https://json-schema.org/draft/2020-12/schema",
+		Title: d.Title, Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false}
 	for _, settings := range d.Settings {
 		maps.Copy(s.Properties, b.structure(settable(reflect.ValueOf(settings).Elem()), 0).Properties)
 	}
@@ -129,7 +130,8 @@ func (b *schemaBuilder) structure(v reflect.Value, depth int) *schema {
 		switch {
 		case e.Kind() == reflect.String && p.Type == "string" && p.Enum == nil:
 			p.Enum = words(f.doc, e.String(), func(word string) string { return set(word) })
-		case (e.CanInt() || e.CanFloat()) && p.AnyOf == nil && set(-1) != set(1) && set(-1000) != set(1) && rejects(set(-1), f.name):
+		case (e.CanInt() || e.CanFloat()) && p.AnyOf == nil && set(-1) != set(1) && set(-1000) != set(1) &&
+			rejects(set(-1), f.name):
 			p.Minimum = new(int)
 		}
 		s.Properties[f.name] = &p
@@ -186,7 +188,8 @@ func (b *schemaBuilder) forms(forms []any, doc string, depth int) *schema {
 		case Short:
 			for _, s := range all {
 				if p := s.Properties[string(form)]; p != nil {
-					all = append(all, &schema{Ref: p.Ref, Type: p.Type, Enum: p.Enum, Items: p.Items, Minimum: p.Minimum, MinItems: p.MinItems, MaxItems: p.MaxItems, AnyOf: p.AnyOf})
+					all = append(all, &schema{Ref: p.Ref, Type: p.Type, Enum: p.Enum, Items: p.Items, Minimum: p.Minimum,
+						MinItems: p.MinItems, MaxItems: p.MaxItems, AnyOf: p.AnyOf})
 					break
 				}
 			}
@@ -204,7 +207,8 @@ func (b *schemaBuilder) choices(c Choices, depth int) *schema {
 	if b.defs[name] != nil {
 		return ref
 	}
-	parts := &schema{Title: c.Kind, Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false, MinProperties: 1, MaxProperties: 1}
+	parts := &schema{Title: c.Kind, Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false,
+		MinProperties: 1, MaxProperties: 1}
 	b.defs[name] = anyOf(parts, &schema{Type: "string", Enum: c.names()})
 	for _, part := range c.Parts {
 		list := append(forms(reflect.ValueOf(part.New())), nil)
@@ -243,7 +247,8 @@ var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9_-]*`)
 func words(doc, byDefault string, errors func(word string) string) []string {
 	const unknown, also = "no-such-word", "nosuchword"
 	refused := errors(unknown)
-	if refused == "" || refused == errors(byDefault) || strings.ReplaceAll(refused, unknown, also) != errors(also) || strings.Contains(doc, "such as") {
+	if refused == "" || refused == errors(byDefault) || strings.ReplaceAll(refused, unknown, also) != errors(also) ||
+		strings.Contains(doc, "such as") {
 		return nil
 	}
 	mistake, _, _ := strings.Cut(refused, ";")

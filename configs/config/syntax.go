@@ -145,7 +145,8 @@ func (s *source) unpaired(_ int, message string) *fault {
 				opening.text = fmt.Sprintf("this %c closes nothing; take it out, or open it before", c)
 				return &opening
 			case stack[len(stack)-1].closer != c:
-				opening.text = fmt.Sprintf("this %c cannot close the bracket at %d:%d; want %c before it", c, stack[len(stack)-1].line, stack[len(stack)-1].column, stack[len(stack)-1].closer)
+				opening.text = fmt.Sprintf("this %c cannot close the bracket at %d:%d; want %c before it",
+					c, stack[len(stack)-1].line, stack[len(stack)-1].column, stack[len(stack)-1].closer)
 				return &opening
 			default:
 				stack = stack[:len(stack)-1]
@@ -206,7 +207,8 @@ func (s *source) colons(line int) *fault {
 	if m == nil {
 		return nil
 	}
-	return &fault{line, before + len(m[1]) + len(m[2]) + 1, "a second colon in a line; write {KEY: VALUE} for options, and quotes around a text with a colon"}
+	return &fault{line, before + len(m[1]) + len(m[2]) + 1,
+		"a second colon in a line; write {KEY: VALUE} for options, and quotes around a text with a colon"}
 }
 
 var reservedStart = regexp.MustCompile("^(?:[\\w.\"-]+:\\s+)?([@`%])")
@@ -236,7 +238,8 @@ var inlineList = regexp.MustCompile(`^([\w."-]+:\s+)- (.*)$`)
 func (s *source) list(line int) *fault {
 	text, before := s.content(line)
 	if m := inlineList.FindStringSubmatch(text); m != nil {
-		return &fault{line, before + len(m[1]) + 1, fmt.Sprintf("a list cannot begin behind its key; write %s[%s]", m[1], m[2])}
+		return &fault{line, before + len(m[1]) + 1, fmt.Sprintf("a list cannot begin behind its key; write %s[%s]",
+			m[1], m[2])}
 	}
 	if up := s.previousLine(line); up > 0 && s.isElement(line) && !s.isElement(up) && s.indent(up) == s.indent(line) {
 		if text, _ := s.content(up); !strings.HasSuffix(text, ":") {
@@ -277,9 +280,11 @@ func (s *source) indentation(line int) *fault {
 	text, column := s.content(up)
 	key, value, _ := strings.Cut(text, ":")
 	have := s.indent(line)
-	full := value != "" && !strings.ContainsAny(strings.TrimSpace(value)[:1], "|>[{\"'") || value == "" && !strings.HasSuffix(text, ":")
+	full := value != "" && !strings.ContainsAny(strings.TrimSpace(value)[:1], "|>[{\"'") ||
+		value == "" && !strings.HasSuffix(text, ":")
 	if have > column && full {
-		return s.at(line, "%s here, and %s above, where %s has a value already; want both in one column", spaces(have), spaces(column), key)
+		return s.at(line, "%s here, and %s above, where %s has a value already; want both in one column",
+			spaces(have), spaces(column), key)
 	}
 	if have > column {
 		return nil
@@ -290,7 +295,8 @@ func (s *source) indentation(line int) *fault {
 			return nil
 		}
 		if s.indent(up) < have {
-			return s.at(line, "%s here; want %s or %s, as in the lines above", spaces(have), spaces(s.indent(up)), spaces(s.moreIndented(up)))
+			return s.at(line, "%s here; want %s or %s, as in the lines above",
+				spaces(have), spaces(s.indent(up)), spaces(s.moreIndented(up)))
 		}
 	}
 	return nil
@@ -316,7 +322,8 @@ func spaces(n int) string {
 // keyless finds a line that is neither a key with a value nor an element of a list.
 func (s *source) keyless(line int) *fault {
 	text, _ := s.content(line)
-	if s.isElement(line) || strings.HasSuffix(text, ":") || strings.Contains(text, ": ") || strings.ContainsAny(text, "[]{}\"'") {
+	if s.isElement(line) || strings.HasSuffix(text, ":") || strings.Contains(text, ": ") ||
+		strings.ContainsAny(text, "[]{}\"'") {
 		return nil
 	}
 	return s.at(line, "%q is no key with a value; want KEY: VALUE, or in a list - %s", text, text)

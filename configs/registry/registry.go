@@ -55,7 +55,8 @@ func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 		return Entry[T]{}, &UnknownError{t.Kind, name, t.suggest(name)}
 	}
 	if slices.ContainsFunc(all[i+1:], named) {
-		return Entry[T]{}, fmt.Errorf("%s %q is built in, and the program registers it too; want another name for its own", t.Kind, name)
+		return Entry[T]{}, fmt.Errorf("%s %q is built in, and the program registers it too; want another name for its own",
+			t.Kind, name)
 	}
 	return all[i], nil
 }
@@ -101,7 +102,8 @@ func (t *Registry[T]) Register(e Entry[T]) error {
 	case e.Doc == "":
 		return fmt.Errorf("%s %q has no Doc; want a sentence about it", t.Kind, e.Name)
 	case e.New == nil:
-		return fmt.Errorf("%s %q has no New; want a function that returns a pointer to settings with their defaults", t.Kind, e.Name)
+		return fmt.Errorf("%s %q has no New; want a function that returns a pointer to settings with their defaults",
+			t.Kind, e.Name)
 	}
 	settings := reflect.TypeFor[T]().Kind() // other types, such as lists, may have any value
 	if v := reflect.ValueOf(e.New()); settings == reflect.Interface || settings == reflect.Pointer {

@@ -114,7 +114,8 @@ func (p Pipeline) Plain() Pipeline {
 func (p Pipeline) Validate() error {
 	for i, o := range p {
 		if _, ok := o.Value.(Normaliser); ok && i < len(p)-1 {
-			return fmt.Errorf("%s is operation %d of %d; want it last, because the others need pixels in [0, 1]", p[i].Name, i, len(p))
+			return fmt.Errorf("%s is operation %d of %d; want it last, because the others need pixels in [0, 1]",
+				p[i].Name, i, len(p))
 		}
 	}
 	return nil
@@ -202,7 +203,8 @@ func (v *Views) Validate() error {
 		return config.Invalid("count", "%d is out of range; want 1 to %d", v.Count, maxViews)
 	}
 	if v.Second != nil && !reflect.DeepEqual(v.Pipeline.Plain(), v.Second.Plain()) {
-		return config.Invalid("second", "it does not normalise as pipeline does; want the same, which the images that are measured also go through")
+		return config.Invalid("second",
+			"it does not normalise as pipeline does; want the same, which the images that are measured also go through")
 	}
 	return nil
 }

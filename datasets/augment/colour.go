@@ -272,7 +272,8 @@ func NewNormalise() *Normalise {
 
 func (n *Normalise) Validate() error {
 	if len(n.Mean) == 0 || len(n.Deviation) == 0 {
-		return config.Invalid("mean", "%d means and %d deviations; want one for all channels, or one for each", len(n.Mean), len(n.Deviation))
+		return config.Invalid("mean", "%d means and %d deviations; want one for all channels, or one for each",
+			len(n.Mean), len(n.Deviation))
 	}
 	for _, v := range n.Mean {
 		if !(math.Abs(v) <= maxNormal) {

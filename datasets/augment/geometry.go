@@ -59,9 +59,11 @@ func NewCrop() *Crop {
 func (c *Crop) Validate() error {
 	switch {
 	case !(c.Scale[0] > 0 && c.Scale[0] <= c.Scale[1] && c.Scale[1] <= 1):
-		return config.Invalid("scale", "%v is out of range; want two numbers above 0, the first at most the second, and that at most 1", c.Scale)
+		return config.Invalid("scale",
+			"%v is out of range; want two numbers above 0, the first at most the second, and that at most 1", c.Scale)
 	case !(c.Aspect[0] >= 1/maxAspect && c.Aspect[0] <= c.Aspect[1] && c.Aspect[1] <= maxAspect):
-		return config.Invalid("aspect", "%v is out of range; want two numbers from %g to %g, the first at most the second", c.Aspect, 1/maxAspect, maxAspect)
+		return config.Invalid("aspect", "%v is out of range; want two numbers from %g to %g, the first at most the second",
+			c.Aspect, 1/maxAspect, maxAspect)
 	}
 	return nil
 }

@@ -17,8 +17,10 @@ var Registry = &registry.Registry[Op]{Kind: "augmentation", Entries: []registry.
 		New: func() Op { return &Blur{Chance: Chance{1}, Kernel: 3, Sigma: [2]float64{1, 2}} }},
 	{Name: "crop", Doc: "enlarge a random part of the image, of random size and shape, to the image's size",
 		New: func() Op { return NewCrop() }},
-	{Name: "grayscale", Doc: "turn colours into greys of equal lightness", New: func() Op { return &Grayscale{Chance{0.2}} }},
-	{Name: "solarise", Doc: "invert light pixels", New: func() Op { return &Solarise{Chance: Chance{0.2}, Threshold: 0.5} }},
+	{Name: "grayscale", Doc: "turn colours into greys of equal lightness",
+		New: func() Op { return &Grayscale{Chance{0.2}} }},
+	{Name: "solarise", Doc: "invert light pixels",
+		New: func() Op { return &Solarise{Chance: Chance{0.2}, Threshold: 0.5} }},
 	{Name: "normalise", Doc: "subtract a mean from every channel and divide it by a standard deviation",
 		New: func() Op { return NewNormalise() }},
 }}
@@ -27,25 +29,31 @@ var Registry = &registry.Registry[Op]{Kind: "augmentation", Entries: []registry.
 var Presets = &registry.Registry[Pipeline]{Kind: "pipeline", Entries: []registry.Entry[Pipeline]{
 	{Name: "negative-free", Doc: "jitter, flip, blur and large crops, for sprites and other images that keep their pixels in [0, 1]",
 		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return negativeFree() }},
-	{Name: "negative-free-normalised", Doc: "sprites views with ImageNet's mean and deviation, for colour images such as room",
-		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return append(negativeFree(), op("normalise", NewNormalise())) }},
+	{Name: "negative-free-normalised",
+		Doc:    "sprites views with ImageNet's mean and deviation, for colour images such as room",
+		Source: "Cao et al. 2022, appendix A.1",
+		New:    func() Pipeline { return append(negativeFree(), op("normalise", NewNormalise())) }},
 	{Name: "byol", Doc: "jitter, greys, flip, blur and crops down to 8 % of the area",
 		Source: "byol-pytorch (2022), its default", New: func() Pipeline {
 			return Pipeline{
-				op("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), op("grayscale", &Grayscale{Chance{0.2}}), op("flip", &Flip{Chance{0.5}}),
+				op("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), op("grayscale", &Grayscale{Chance{0.2}}),
+				op("flip", &Flip{Chance{0.5}}),
 				op("blur", &Blur{Chance{0.2}, 3, [2]float64{1, 2}}), op("crop", cropFrom(0.08)), op("normalise", NewNormalise()),
 			}
 		}},
 	{Name: "moco", Doc: "crops, greys, jitter and flip", Source: "He et al. 2020 (MoCo v1), the authors' code", New: func() Pipeline {
 		return Pipeline{
-			op("crop", cropFrom(0.2)), op("grayscale", &Grayscale{Chance{0.2}}), op("jitter", &Jitter{Chance{1}, 0.4, 0.4, 0.4, 0.4}),
+			op("crop", cropFrom(0.2)), op("grayscale", &Grayscale{Chance{0.2}}),
+			op("jitter", &Jitter{Chance{1}, 0.4, 0.4, 0.4, 0.4}),
 			op("flip", &Flip{Chance{0.5}}), op("normalise", NewNormalise()),
 		}
 	}},
 	{Name: "moco-v2", Doc: "crops, jitter, greys, blur and flip", Source: "Chen et al. 2020 (MoCo v2), the authors' code", New: func() Pipeline {
 		return Pipeline{
-			op("crop", cropFrom(0.2)), op("jitter", &Jitter{Chance{0.8}, 0.4, 0.4, 0.4, 0.1}), op("grayscale", &Grayscale{Chance{0.2}}),
-			op("blur", &Blur{Chance{0.5}, 7, [2]float64{0.1, 2}}), op("flip", &Flip{Chance{0.5}}), op("normalise", NewNormalise()),
+			op("crop", cropFrom(0.2)), op("jitter", &Jitter{Chance{0.8}, 0.4, 0.4, 0.4, 0.1}),
+			op("grayscale", &Grayscale{Chance{0.2}}),
+			op("blur", &Blur{Chance{0.5}, 7, [2]float64{0.1, 2}}), op("flip", &Flip{Chance{0.5}}),
+			op("normalise", NewNormalise()),
 		}
 	}},
 	{Name: "barlow-twins", Doc: "crops, flip, jitter, greys and blur: the first view of the authors' code",
@@ -133,5 +141,6 @@ func (p Pipeline) EncodeConfig() (any, error) {
 func (p Pipeline) ConfigForms() []any { return []any{config.Words(Presets.Names()), []Choice{}, nil} }
 
 func (p Pipeline) ConfigType() string {
-	return fmt.Sprintf("a list of augmentations (%s), or one of %s", strings.Join(Registry.Names(), ", "), strings.Join(Presets.Names(), ", "))
+	return fmt.Sprintf("a list of augmentations (%s), or one of %s",
+		strings.Join(Registry.Names(), ", "), strings.Join(Presets.Names(), ", "))
 }

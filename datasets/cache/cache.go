@@ -80,7 +80,8 @@ func (k Key) folder() string {
 // check returns an error if the key is not a valid folder name, or if there is no folder for the cache.
 func (k Key) check() error {
 	if !plainName.MatchString(k.Name) {
-		return fmt.Errorf("%q is not the name of a data set; want letters, digits, '.', '_' and '-', a letter or digit first", k.Name)
+		return fmt.Errorf("%q is not the name of a data set; want letters, digits, '.', '_' and '-', a letter or digit first",
+			k.Name)
 	}
 	if Root() == "" {
 		return fmt.Errorf("there is no folder for data sets; want %s to name one", RootVariable)
@@ -142,7 +143,8 @@ func EnsureValid(ctx context.Context, k Key, valid func(*Set) error, convert fun
 	if err := os.MkdirAll(filepath.Dir(k.Dir()), 0o777); err != nil {
 		return nil, fmt.Errorf("the folder of data sets: %w", err)
 	}
-	held, err := lock.Wait(ctx, k.Dir()+".lock", func() { Report(ctx, "waiting for another process to make "+k.Name, 0, 0) })
+	held, err := lock.Wait(ctx, k.Dir()+".lock",
+		func() { Report(ctx, "waiting for another process to make "+k.Name, 0, 0) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.Dir(), err)
 	}

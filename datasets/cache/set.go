@@ -165,7 +165,8 @@ var resolutions = []time.Duration{time.Second, 2 * time.Second}
 // sameTime reports whether a file has the recorded time, exactly or at a coarser resolution.
 func sameTime(current, recorded time.Time) bool {
 	return current.Equal(recorded) || slices.ContainsFunc(resolutions, func(unit time.Duration) bool {
-		return current.Truncate(unit).Equal(current) && (current.Equal(recorded.Truncate(unit)) || current.Equal(recorded.Truncate(unit).Add(unit)))
+		return current.Truncate(unit).Equal(current) &&
+			(current.Equal(recorded.Truncate(unit)) || current.Equal(recorded.Truncate(unit).Add(unit)))
 	})
 }
 
@@ -247,7 +248,8 @@ func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte
 	}
 	start := len(m) - size*r.Len()
 	if r.DType != dtype || !slices.Equal(r.Shape, shape) || r.Fortran || r.BigEndian || start < 0 {
-		return nil, fmt.Errorf("%s: %w: it holds %s of shape %v; want %s of shape %v in C order, little endian", path, errBroken, r.DType, r.Shape, dtype, shape)
+		return nil, fmt.Errorf("%s: %w: it holds %s of shape %v; want %s of shape %v in C order, little endian",
+			path, errBroken, r.DType, r.Shape, dtype, shape)
 	}
 	return m[start:], nil
 }

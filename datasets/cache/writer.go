@@ -103,7 +103,8 @@ func (w *Writer) WriteAt(ctx context.Context, row int, pixels []uint8) error {
 	}
 	n := len(pixels) / w.row
 	if len(pixels)%w.row != 0 || row < 0 || n > w.record.Count-row {
-		return fmt.Errorf("dataset %s: %d bytes at image %d; want a multiple of the %d of an image, within %d images", w.key.Name, len(pixels), row, w.row, w.record.Count)
+		return fmt.Errorf("dataset %s: %d bytes at image %d; want a multiple of the %d of an image, within %d images",
+			w.key.Name, len(pixels), row, w.row, w.record.Count)
 	}
 	for i := row; i < row+n; i++ {
 		bit := uint64(1) << (i % 64)
@@ -144,7 +145,8 @@ func (w *Writer) SetLevels(levels []int32) error {
 	factors := w.record.Factors
 	k := len(factors)
 	if len(levels) != w.record.Count*k {
-		return fmt.Errorf("dataset %s: %d levels; want %d, one for each of the %d factors of %d images", w.key.Name, len(levels), w.record.Count*k, k, w.record.Count)
+		return fmt.Errorf("dataset %s: %d levels; want %d, one for each of the %d factors of %d images",
+			w.key.Name, len(levels), w.record.Count*k, k, w.record.Count)
 	}
 	missing, any := make([]int, k), false
 	for i, l := range levels {
@@ -153,7 +155,8 @@ func (w *Writer) SetLevels(levels []int32) error {
 			any = true
 		}
 		if f := &factors[i%k]; l < -1 || int(l) >= f.Size {
-			return fmt.Errorf("dataset %s: image %d has level %d of factor %q; want 0 to %d, or -1 for unknown", w.key.Name, i/k, l, f.Name, f.Size-1)
+			return fmt.Errorf("dataset %s: image %d has level %d of factor %q; want 0 to %d, or -1 for unknown",
+				w.key.Name, i/k, l, f.Name, f.Size-1)
 		}
 	}
 	w.levels = levels
@@ -191,7 +194,8 @@ func (w *Writer) complete(ctx context.Context) error {
 		for w.written[missing/64].Load()&(1<<(missing%64)) != 0 {
 			missing++
 		}
-		return fmt.Errorf("dataset %s: %d of %d images were written; image %d is the first that is missing", w.key.Name, done, w.record.Count, missing)
+		return fmt.Errorf("dataset %s: %d of %d images were written; image %d is the first that is missing",
+			w.key.Name, done, w.record.Count, missing)
 	}
 	Report(ctx, "storing "+w.key.Name, 0, 0)
 	if err := w.images.Sync(); err != nil {
@@ -203,7 +207,8 @@ func (w *Writer) complete(ctx context.Context) error {
 		}
 	}
 	shape := []int{w.record.Count, len(w.record.Factors)}
-	return disk.WriteFile(filepath.Join(w.dir, FactorsFile), func(to io.Writer) error { return npy.Write(to, shape, w.levels) }, false)
+	return disk.WriteFile(filepath.Join(w.dir, FactorsFile),
+		func(to io.Writer) error { return npy.Write(to, shape, w.levels) }, false)
 }
 
 // fullGrid sets the levels of the full grid of the factors.
@@ -233,7 +238,8 @@ func (w *Writer) describe(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.record.Files = append(w.record.Files, fileRecord{Name: name, Size: info.Size(), Modified: info.ModTime().UTC(), SHA256: sum})
+		w.record.Files = append(w.record.Files, fileRecord{Name: name, Size: info.Size(), Modified: info.ModTime().UTC(),
+			SHA256: sum})
 	}
 	sum, err := w.record.hash()
 	if err != nil {

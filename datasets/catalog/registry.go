@@ -51,7 +51,8 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 	{Name: "arm", Doc: "a robot arm that holds an object: a twin of MPI3D; factors object_color, object_shape, object_size, camera_height, background_color, horizontal_axis and vertical_axis",
 		Source: "Gondal et al. 2019 (MPI3D; own drawing)",
 		New: func() datasets.Builder {
-			return &drawn.Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}
+			return &drawn.Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40,
+				Vertical: 40}
 		}},
 	{Name: "turntable", Doc: "turning objects, from meshes or built in: twins of Airplane, ModelNet40 and COIL-100; factors object, hue and rotation (hue and rotation circular)",
 		Source: "Tonnaer et al. 2022, section 6 (Airplane, ModelNet40, COIL-100; own drawing)",
@@ -198,7 +199,8 @@ func checkMissing(d datasets.Dataset) error {
 	}
 	for k, n := range missing {
 		if n < 0 || n > d.Len() {
-			return fmt.Errorf("factor %q has %d images with an unknown level; want 0 to the %d of the data set", factors[k].Name, n, d.Len())
+			return fmt.Errorf("factor %q has %d images with an unknown level; want 0 to the %d of the data set",
+				factors[k].Name, n, d.Len())
 		}
 	}
 	return nil
@@ -229,7 +231,8 @@ func RealOf(b datasets.Builder) (Choice, bool) {
 			return realOf("coil100", func(*public.COIL100) {})
 		}
 		return realOf("modelnet40", func(m *public.ModelNet40) {
-			m.Views, m.Size, m.Channels, m.Elevation, m.Light, m.Crease = t.Views, t.Size, t.Channels, t.Elevation, t.Light, t.Crease
+			m.Views, m.Size, m.Channels, m.Elevation, m.Light, m.Crease = t.Views, t.Size, t.Channels, t.Elevation, t.Light,
+				t.Crease
 		})
 	}
 	return Choice{}, false

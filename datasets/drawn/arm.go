@@ -39,7 +39,8 @@ type Arm struct {
 
 // Colours from 0 to 255.
 var (
-	armObjects     = [...][3]int{{245, 245, 240}, {60, 175, 70}, {215, 45, 40}, {50, 90, 215}, {135, 85, 45}, {150, 150, 45}}
+	armObjects = [...][3]int{{245, 245, 240}, {60, 175, 70}, {215, 45, 40}, {50, 90, 215}, {135, 85, 45},
+		{150, 150, 45}}
 	armBackgrounds = [...][3]int{{120, 75, 150}, {70, 155, 130}, {240, 140, 120}}
 )
 
@@ -47,8 +48,10 @@ func (a *Arm) Validate() error {
 	if err := painting.ValidSide(a.Size); err != nil {
 		return err
 	}
-	return cmp.Or(painting.Levels("colours", a.Colours, len(armObjects)), painting.Levels("shapes", a.Shapes, objects.Tools), painting.Levels("sizes", a.Sizes, 2),
-		painting.Levels("heights", a.Heights, 16), painting.Levels("backgrounds", a.Backgrounds, len(armBackgrounds)), painting.Levels("horizontal", a.Horizontal, 256), painting.Levels("vertical", a.Vertical, 256))
+	return cmp.Or(painting.Levels("colours", a.Colours, len(armObjects)),
+		painting.Levels("shapes", a.Shapes, objects.Tools), painting.Levels("sizes", a.Sizes, 2),
+		painting.Levels("heights", a.Heights, 16), painting.Levels("backgrounds", a.Backgrounds, len(armBackgrounds)),
+		painting.Levels("horizontal", a.Horizontal, 256), painting.Levels("vertical", a.Vertical, 256))
 }
 
 // Build creates the arm. Images are drawn on request in two steps: the first draws each position without the two
@@ -58,10 +61,14 @@ func (a *Arm) Build(uint64) (datasets.Dataset, error) {
 		return nil, err
 	}
 	shape := factor.Factor{Name: "object_shape", Size: a.Shapes, Kind: factor.Categorical}
-	size := factor.Factor{Name: "object_size", Size: a.Sizes, Kind: factor.Ordinal, Values: []float64{0.17, 0.27}[2-a.Sizes:]}
-	height := factor.Factor{Name: "camera_height", Size: a.Heights, Kind: factor.Ordinal, Values: between(10, 54, a.Heights)}
-	horizontal := factor.Factor{Name: "horizontal_axis", Size: a.Horizontal, Kind: factor.Ordinal, Values: between(-80, 80, a.Horizontal)}
-	vertical := factor.Factor{Name: "vertical_axis", Size: a.Vertical, Kind: factor.Ordinal, Values: between(-8, 70, a.Vertical)}
+	size := factor.Factor{Name: "object_size", Size: a.Sizes, Kind: factor.Ordinal,
+		Values: []float64{0.17, 0.27}[2-a.Sizes:]}
+	height := factor.Factor{Name: "camera_height", Size: a.Heights, Kind: factor.Ordinal,
+		Values: between(10, 54, a.Heights)}
+	horizontal := factor.Factor{Name: "horizontal_axis", Size: a.Horizontal, Kind: factor.Ordinal,
+		Values: between(-80, 80, a.Horizontal)}
+	vertical := factor.Factor{Name: "vertical_axis", Size: a.Vertical, Kind: factor.Ordinal,
+		Values: between(-8, 70, a.Vertical)}
 	d := &arm{room: maxCachedImages, gridSet: gridSet{name: "arm", shape: [3]int{a.Size, a.Size, 3}, grid: factor.Grid{
 		{Name: "object_color", Size: a.Colours, Kind: factor.Categorical}, shape, size, height,
 		{Name: "background_color", Size: a.Backgrounds, Kind: factor.Categorical}, horizontal, vertical,
@@ -152,7 +159,8 @@ func (d *arm) store(index int, picture, table []uint8) {
 		d.cached.Add(-int64(bytes))
 		return
 	}
-	drawing := &armDrawing{top: top, left: left, height: bottom - top, width: right - left, pixels: make([]uint8, 0, bytes)}
+	drawing := &armDrawing{top: top, left: left, height: bottom - top, width: right - left,
+		pixels: make([]uint8, 0, bytes)}
 	for row := top; row < bottom; row++ {
 		drawing.pixels = append(drawing.pixels, picture[3*(row*side+left):3*(row*side+right)]...)
 	}

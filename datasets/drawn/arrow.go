@@ -34,7 +34,8 @@ func (a *Arrow) Validate() error {
 	case a.Rotations < 2 || a.Rotations > 4096:
 		return config.Invalid("rotations", "%d is out of range; want 2 to 4096", a.Rotations)
 	case a.Rotations*a.Size*a.Size > maxPixels:
-		return config.Invalid("rotations", "%d drawings of %d x %d pixels need too much memory; want at most %d rotations at this size",
+		return config.Invalid("rotations",
+			"%d drawings of %d x %d pixels need too much memory; want at most %d rotations at this size",
 			a.Rotations, a.Size, a.Size, maxPixels/(a.Size*a.Size))
 	}
 	return nil

@@ -44,7 +44,8 @@ func (c *Cars) Validate() error {
 	if c.Order != "" && c.Order != byLuminance {
 		return config.Invalid("order", "unknown order %q; want luminance, or nothing", c.Order)
 	}
-	return cmp.Or(painting.Levels("elevations", c.Elevations, painting.MaxViews), painting.Levels("azimuths", c.Azimuths, painting.MaxViews), painting.Levels("objects", c.Objects, maxObjects))
+	return cmp.Or(painting.Levels("elevations", c.Elevations, painting.MaxViews),
+		painting.Levels("azimuths", c.Azimuths, painting.MaxViews), painting.Levels("objects", c.Objects, maxObjects))
 }
 
 // Build creates the cars. Images are drawn on first use.

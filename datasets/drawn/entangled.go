@@ -48,7 +48,8 @@ var one = [3][]int{{0}, {1}, {2}}
 // AnalyticEncoders lists the encoders in the paper's order.
 func AnalyticEncoders() []AnalyticEncoder {
 	return []AnalyticEncoder{
-		{"entanglement", "g(y) = a exp(R exp(R y)) + b, R a rotation, a and b such that every column spans [0, 1]", one, entangle},
+		{"entanglement", "g(y) = a exp(R exp(R y)) + b, R a rotation, a and b such that every column spans [0, 1]",
+			one, entangle},
 		{"rotation", "R y", one, func(y [3]float64, z []float64) { r := rotate(y); copy(z, r[:]) }},
 		{"duplicate", "((y1, y2, y3), (y1, y2, y3), y3)", [3][]int{{0, 1, 2}, {3, 4, 5}, {6}}, func(y [3]float64, z []float64) {
 			copy(z, y[:])
@@ -189,7 +190,8 @@ func (e *Entangled) Build(seed uint64) (datasets.Dataset, error) {
 		return nil, err
 	}
 	grid, _ := e.grid()
-	set := &entangled{gridSet: gridSet{name: "entangled", shape: [3]int{1, 1, d}, grid: grid}, codes: make([]float32, len(codes))}
+	set := &entangled{gridSet: gridSet{name: "entangled", shape: [3]int{1, 1, d}, grid: grid},
+		codes: make([]float32, len(codes))}
 	for i, v := range codes {
 		set.codes[i] = float32(v)
 	}
@@ -230,7 +232,8 @@ func (b *Bumps) Validate() error {
 	case b.Levels < 2 || b.Factors*b.Levels > maxBumpValues:
 		return config.Invalid("levels", "%d is out of range; want 2 to %d", b.Levels, maxBumpValues/b.Factors)
 	case math.Pow(float64(b.Levels), float64(b.Factors)) > 1<<30:
-		return config.Invalid("levels", "%d levels of %d factors give too many images; want at most %d images", b.Levels, b.Factors, 1<<30)
+		return config.Invalid("levels", "%d levels of %d factors give too many images; want at most %d images",
+			b.Levels, b.Factors, 1<<30)
 	}
 	return nil
 }
@@ -241,7 +244,8 @@ func (b *Bumps) Build(uint64) (datasets.Dataset, error) {
 		return nil, err
 	}
 	n := b.Factors * b.Levels
-	d := &bumps{gridSet: gridSet{name: "bumps", shape: [3]int{1, n, 1}}, mixed: make([]float32, b.Factors*b.Levels*n), levels: b.Levels}
+	d := &bumps{gridSet: gridSet{name: "bumps", shape: [3]int{1, n, 1}}, mixed: make([]float32, b.Factors*b.Levels*n),
+		levels: b.Levels}
 	q := orthogonal(n, rng.New(0, "dataset/bumps"))
 	for f := range b.Factors {
 		d.grid = append(d.grid, factor.Factor{Name: fmt.Sprint("bump", f), Size: b.Levels, Kind: factor.Ordinal})

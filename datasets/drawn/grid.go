@@ -175,7 +175,8 @@ func (d *dimensions) continuous(name string, low, high float64) {
 	for l := range centres {
 		centres[l] = low + (high-low)*(float64(l)+0.5)/datasets.ContinuousLevels
 	}
-	d.factors = append(d.factors, factor.Factor{Name: name, Size: datasets.ContinuousLevels, Kind: factor.Ordinal, Values: centres})
+	d.factors = append(d.factors, factor.Factor{Name: name, Size: datasets.ContinuousLevels, Kind: factor.Ordinal,
+		Values: centres})
 	d.low, d.high = append(d.low, low), append(d.high, high)
 }
 

@@ -36,8 +36,10 @@ func (n *Norb) Validate() error {
 	if err := painting.ValidSide(n.Size); err != nil {
 		return err
 	}
-	return cmp.Or(painting.Levels("instances", n.Instances, objects.Instances), painting.Levels("elevations", n.Elevations, painting.MaxViews),
-		painting.Levels("azimuths", n.Azimuths, painting.MaxViews), painting.Levels("lightings", n.Lightings, len(norbLights)))
+	return cmp.Or(painting.Levels("instances", n.Instances, objects.Instances),
+		painting.Levels("elevations", n.Elevations, painting.MaxViews),
+		painting.Levels("azimuths", n.Azimuths, painting.MaxViews),
+		painting.Levels("lightings", n.Lightings, len(norbLights)))
 }
 
 // Build creates the toys. Images are drawn on first use.

@@ -45,7 +45,8 @@ type Poses struct {
 
 // NewPoses returns the default settings.
 func NewPoses() *Poses {
-	return &Poses{Object: "cone", Crease: 40, Rotations: "hopf", Hues: 8, Size: 64, Camera: "perspective", Light: [3]float64{0.3, 0.5, 0.8}}
+	return &Poses{Object: "cone", Crease: 40, Rotations: "hopf", Hues: 8, Size: 64, Camera: "perspective",
+		Light: [3]float64{0.3, 0.5, 0.8}}
 }
 
 // maxPoses is the maximum number of rotations of a data set.
@@ -81,7 +82,8 @@ func (p *Poses) validCount() error {
 	switch p.Rotations {
 	case "octahedral", "icosahedral":
 		if size := len(p.table(0)); p.Count != 0 && p.Count != size {
-			return config.Invalid("count", "the group %s has %d rotations, not %d; want 0 or %d", p.Rotations, size, p.Count, size)
+			return config.Invalid("count", "the group %s has %d rotations, not %d; want 0 or %d",
+				p.Rotations, size, p.Count, size)
 		}
 	case "hopf":
 		if p.Count != 0 && p.hopfLevel() < 0 {
@@ -148,7 +150,8 @@ func (p *Poses) Build(seed uint64) (datasets.Dataset, error) {
 
 // scene shows the unit ball with a margin of 5 %.
 func (p *Poses) scene(parts []render.Part) render.Scene {
-	s := render.Scene{Parts: parts, Lights: []render.Light{{Direction: p.Light, Colour: [3]float64{0.7, 0.7, 0.7}}}, Ambient: 0.3}
+	s := render.Scene{Parts: parts, Lights: []render.Light{{Direction: p.Light, Colour: [3]float64{0.7, 0.7, 0.7}}},
+		Ambient: 0.3}
 	if p.Camera == "orthographic" {
 		s.Camera.Half = 1.05
 	}

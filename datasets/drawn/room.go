@@ -49,9 +49,11 @@ func (r *Room) Validate() error {
 	case r.Scales < 1 || r.Scales > maxRooms:
 		return config.Invalid("scales", "%d is out of range; want 1 to %d", r.Scales, maxRooms)
 	case r.Orientations < 1 || r.Orientations > maxRooms/r.Scales:
-		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales", r.Orientations, maxRooms/r.Scales, r.Scales)
+		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales",
+			r.Orientations, maxRooms/r.Scales, r.Scales)
 	case r.Scales*r.Orientations > maxPixels/pixels:
-		return config.Invalid("orientations", "%d scales and %d orientations of %d x %d pixels need too much memory; want at most %d of both together at this size",
+		return config.Invalid("orientations",
+			"%d scales and %d orientations of %d x %d pixels need too much memory; want at most %d of both together at this size",
 			r.Scales, r.Orientations, r.size(), r.size(), maxPixels/pixels)
 	}
 	return nil
@@ -148,7 +150,8 @@ func (r *room) Image(i int, dst []float32) {
 	for _, run := range drawing.runs {
 		part := dst[3*int(run.start):][:3*int(run.length)]
 		for _, s := range shades[:run.length] {
-			part[0], part[1], part[2] = s.white+float32(s.colour*object[0]), s.white+float32(s.colour*object[1]), s.white+float32(s.colour*object[2])
+			part[0], part[1], part[2] = s.white+float32(s.colour*object[0]), s.white+float32(s.colour*object[1]),
+				s.white+float32(s.colour*object[2])
 			part = part[3:]
 		}
 		shades = shades[run.length:]
@@ -209,7 +212,8 @@ func (a vector) add(b vector) vector    { return vector{a[0] + b[0], a[1] + b[1]
 func (a vector) unit() vector           { return a.scale(1 / math.Sqrt(a.dot(a))) }
 
 func (a vector) cross(b vector) vector {
-	return vector{float64(a[1]*b[2]) - float64(a[2]*b[1]), float64(a[2]*b[0]) - float64(a[0]*b[2]), float64(a[0]*b[1]) - float64(a[1]*b[0])}
+	return vector{float64(a[1]*b[2]) - float64(a[2]*b[1]), float64(a[2]*b[0]) - float64(a[0]*b[2]),
+		float64(a[0]*b[1]) - float64(a[1]*b[0])}
 }
 
 // light is the direction towards the light.
@@ -246,7 +250,8 @@ func drawRoom(size int, object solid, angle float64) roomDrawing {
 		row, col := p/size, p%size
 		surface, s := object.trace(c.eye, c.ray(float64(col)+0.5, float64(row)+0.5, half))
 		index := row*(size+1) + col
-		if surface != corners[index] || surface != corners[index+1] || surface != corners[index+size+1] || surface != corners[index+size+2] {
+		if surface != corners[index] || surface != corners[index+1] || surface != corners[index+size+1] ||
+			surface != corners[index+size+2] {
 			d.mixed = append(d.mixed, object.sample(&c, p, size))
 			continue
 		}
@@ -258,7 +263,8 @@ func drawRoom(size int, object solid, angle float64) roomDrawing {
 // append adds a pixel that shows one surface.
 func (d *roomDrawing) append(p, size, surface int, s shade) {
 	if surface < plainSurfaces {
-		if n := len(d.plain) - 1; n >= 0 && p%size > 0 && d.plain[n].length < roomImage && int(d.plain[n].surface) == surface && int(d.plain[n].start)+int(d.plain[n].length) == p {
+		if n := len(d.plain) - 1; n >= 0 && p%size > 0 && d.plain[n].length < roomImage &&
+			int(d.plain[n].surface) == surface && int(d.plain[n].start)+int(d.plain[n].length) == p {
 			d.plain[n].length++
 			return
 		}

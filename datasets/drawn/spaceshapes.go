@@ -60,7 +60,8 @@ func (s *Spaceshapes) Validate() error {
 	if s.Samples < 1 || s.Samples > maxSamples/64 {
 		return config.Invalid("samples", "%d is out of range; want 1 to %d", s.Samples, maxSamples/64)
 	}
-	if err := memory.Check(fmt.Sprintf("%d images of %d x %d", s.Samples, s.size(), s.size()), memory.Product(s.Samples, s.size(), s.size())); err != nil {
+	if err := memory.Check(fmt.Sprintf("%d images of %d x %d", s.Samples, s.size(), s.size()),
+		memory.Product(s.Samples, s.size(), s.size())); err != nil {
 		return config.Invalid("samples", "%w", err)
 	}
 	return nil

@@ -62,22 +62,27 @@ func (s *Sprites) Validate() error {
 	case s.Scales < 1 || s.Scales > maxSprites:
 		return config.Invalid("scales", "%d is out of range; want 1 to %d", s.Scales, maxSprites)
 	case s.Orientations < 1 || s.Orientations > maxSprites/s.Scales:
-		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales", s.Orientations, maxSprites/s.Scales, s.Scales)
+		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales",
+			s.Orientations, maxSprites/s.Scales, s.Scales)
 	case s.Scales*s.Orientations > maxPixels/pixels:
-		return config.Invalid("orientations", "%d scales and %d orientations of %d x %d pixels need too much memory; want at most %d of both together at this size",
+		return config.Invalid("orientations",
+			"%d scales and %d orientations of %d x %d pixels need too much memory; want at most %d of both together at this size",
 			s.Scales, s.Orientations, s.size(), s.size(), maxPixels/pixels)
 	case s.Positions < 1 || s.Positions > s.shift()+1:
-		return config.Invalid("positions", "%d is out of range; want 1 to %d in images of size %d, whole pixels", s.Positions, s.shift()+1, s.size())
+		return config.Invalid("positions", "%d is out of range; want 1 to %d in images of size %d, whole pixels",
+			s.Positions, s.shift()+1, s.size())
 	case s.Channels < 0 || s.Channels > 3 || s.Channels == 2: // 0, the zero value in Go code, means 1
 		return config.Invalid("channels", "%d is out of range; want 1 or 3, or 0 for 1", s.Channels)
 	case s.Extent != 0 && !(s.Extent >= minExtent && s.Extent <= 1): // rejects NaN
 		return config.Invalid("extent", "%v is out of range; want %v to 1, or 0 for 1", s.Extent, minExtent)
 	case len(s.Extents) > 0 && len(s.Extents) != len(shapes):
-		return config.Invalid("extents", "there are %d; want %d, of the square, the ellipse and the heart, or none", len(s.Extents), len(shapes))
+		return config.Invalid("extents", "there are %d; want %d, of the square, the ellipse and the heart, or none",
+			len(s.Extents), len(shapes))
 	}
 	for n := range s.Extents {
 		if e := s.extent(n); !(e >= minExtent && s.Extents[n] <= 1) { // rejects NaN
-			return config.Invalid(fmt.Sprintf("extents.%d", n), "%v is out of range; want %v to 1", s.Extents[n], minExtent/s.extent(-1))
+			return config.Invalid(fmt.Sprintf("extents.%d", n), "%v is out of range; want %v to 1",
+				s.Extents[n], minExtent/s.extent(-1))
 		}
 	}
 	return nil
@@ -127,7 +132,8 @@ func (s *Sprites) Build(uint64) (datasets.Dataset, error) {
 	parallel.For(len(d.drawings), func(_, n int) {
 		o, rest := n%s.Orientations, n/s.Orientations
 		sin, cos := turn(o, s.Orientations)
-		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], s.extent(rest/s.Scales)*scales[rest%s.Scales], s.size(), sin, cos, s.Antialias)
+		d.drawings[n] = drawSprite(&shapes[rest/s.Scales], s.extent(rest/s.Scales)*scales[rest%s.Scales], s.size(), sin, cos,
+			s.Antialias)
 	})
 	return d, nil
 }

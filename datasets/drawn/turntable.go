@@ -60,7 +60,8 @@ func NewTurntable() *Turntable {
 const MaxFirst = 1 << 30
 
 func (t *Turntable) turning() *painting.Turntable {
-	return &painting.Turntable{Size: t.Size, Channels: t.Channels, Views: t.Views, Hues: t.Hues, Lamp: t.Paint == "light", Elevation: t.Elevation, Light: t.Light}
+	return &painting.Turntable{Size: t.Size, Channels: t.Channels, Views: t.Views, Hues: t.Hues, Lamp: t.Paint == "light",
+		Elevation: t.Elevation, Light: t.Light}
 }
 
 func (t *Turntable) Validate() error {
@@ -169,7 +170,8 @@ func (t *Turntable) fromFolder(ctx context.Context) (datasets.Dataset, error) {
 		return nil, err
 	}
 	if t.Objects > len(list.Files) {
-		return nil, config.Invalid("objects", "%d, and %s has %d meshes; want at most these, or 0 for all", t.Objects, t.Path, len(list.Files))
+		return nil, config.Invalid("objects", "%d, and %s has %d meshes; want at most these, or 0 for all",
+			t.Objects, t.Path, len(list.Files))
 	}
 	if t.Objects > 0 {
 		list.Files = list.Files[:t.Objects]
@@ -178,7 +180,8 @@ func (t *Turntable) fromFolder(ctx context.Context) (datasets.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := cache.Key{Name: "turntable", Options: fmt.Sprintf("%s up=%s crease=%v files=%s", t.turning().Text(), t.Up, t.Crease, files), Version: painting.TurntableVersion}
+	key := cache.Key{Name: "turntable", Options: fmt.Sprintf("%s up=%s crease=%v files=%s", t.turning().Text(), t.Up,
+		t.Crease, files), Version: painting.TurntableVersion}
 	set, err := cache.Ensure(ctx, key, func(ctx context.Context, w *cache.Writer) error {
 		w.SetSources([]cache.Source{{Name: t.Path}})
 		return t.turning().Convert(ctx, w, len(list.Files), func(i int) ([]render.Part, error) {

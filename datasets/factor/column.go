@@ -34,7 +34,8 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 		}
 	}
 	if periodic {
-		if k.Period, err = strconv.ParseFloat(period, 64); err != nil || k.Kind != Circular || !(k.Period > 0) || math.IsInf(k.Period, 0) {
+		if k.Period, err = strconv.ParseFloat(period, 64); err != nil || k.Kind != Circular || !(k.Period > 0) ||
+			math.IsInf(k.Period, 0) {
 			return k, fmt.Errorf("%q has the period %q; want circular and a positive number, such as circular:360", name, period)
 		}
 	}

@@ -80,7 +80,8 @@ func (k ColumnKinds) texts(names []string) ([]string, error) {
 	kinds := make([]string, len(names))
 	if len(k.List) > 0 {
 		if len(k.List) != len(names) {
-			return nil, config.Invalid("kinds", "has %s; want one for each of the %d factors %s", wording.Count(len(k.List), "kind"), len(names), registry.Some(names, 10))
+			return nil, config.Invalid("kinds", "has %s; want one for each of the %d factors %s",
+				wording.Count(len(k.List), "kind"), len(names), registry.Some(names, 10))
 		}
 		copy(kinds, k.List)
 	}
@@ -160,7 +161,8 @@ func FromNumbers(
 			continue
 		}
 		if other, known := exact[numbers[i]]; known && other != n {
-			return f, nil, fmt.Errorf("has %d and %d, which are too large to tell apart; want smaller numbers, or words", other, n)
+			return f, nil, fmt.Errorf("has %d and %d, which are too large to tell apart; want smaller numbers, or words",
+				other, n)
 		}
 		exact[numbers[i]] = n
 	}

@@ -138,7 +138,8 @@ func (f Factor) levelsEqual(l int, other Factor, m int) bool {
 	case f.Names != nil:
 		return f.Names[l] == other.Names[m]
 	case f.Rotations != nil:
-		return slices.EqualFunc(f.Rotations[l][:], other.Rotations[m][:], func(a, b float64) bool { return math.Abs(a-b) <= 1e-5 })
+		return slices.EqualFunc(f.Rotations[l][:], other.Rotations[m][:],
+			func(a, b float64) bool { return math.Abs(a-b) <= 1e-5 })
 	case f.Kind == Circular:
 		return math.Abs(math.Remainder(f.Angle(l)-other.Angle(m), 2*math.Pi)) < 2*math.Pi*sameAngle
 	}
@@ -234,7 +235,8 @@ func (f Factor) validate() error {
 		n    int
 		of   Kind
 		any  bool
-	}{{"values", len(f.Values), 0, true}, {"names", len(f.Names), 0, true}, {"angles", len(f.Angles), Circular, false}, {"rotations", len(f.Rotations), Categorical, false}} {
+	}{{"values", len(f.Values), 0, true}, {"names", len(f.Names), 0, true}, {"angles", len(f.Angles), Circular, false},
+		{"rotations", len(f.Rotations), Categorical, false}} {
 		if list.n != 0 && list.n != f.Size {
 			return fmt.Errorf("%d %s; want none, or one for each of the %d levels", list.n, list.name, f.Size)
 		}

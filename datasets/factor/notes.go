@@ -136,7 +136,8 @@ func numberNotes(f Factor, numbers []float64) []string {
 func roundedPairs(sorted []float64) (a, b float64, n int) {
 	for i := 1; i < len(sorted); i++ {
 		x, y := sorted[i-1], sorted[i]
-		if x == math.Trunc(x) && y == math.Trunc(y) || float64(float32(x)) != y && float64(float32(y)) != x && y-x > 1e-15*math.Abs(y) {
+		if x == math.Trunc(x) && y == math.Trunc(y) || float64(float32(x)) != y && float64(float32(y)) != x &&
+			y-x > 1e-15*math.Abs(y) {
 			continue
 		}
 		if n++; n == 1 {

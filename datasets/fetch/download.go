@@ -85,7 +85,8 @@ func (p *part) open() error {
 	}
 	p.f = f
 	text, err := disk.ReadFile(p.path(stateSuffix), maxState)
-	if err != nil || json.Unmarshal(text, &p.state) != nil || p.state.URL != p.url || p.state.Validator == "" && p.file.SHA256 == "" && p.file.MD5 == "" {
+	if err != nil || json.Unmarshal(text, &p.state) != nil || p.state.URL != p.url || p.state.Validator == "" &&
+		p.file.SHA256 == "" && p.file.MD5 == "" {
 		p.state = partState{}
 		return p.restart()
 	}
@@ -267,7 +268,8 @@ func (p *part) accept(r *http.Response) error {
 	case http.StatusPartialContent:
 		from, all, ok := contentRange(r.Header.Get("Content-Range"))
 		if !ok || from != p.size || p.state.Total > 0 && all > 0 && all != p.state.Total {
-			return fmt.Errorf("%w: the server continues with %q; want byte %d", errRestart, r.Header.Get("Content-Range"), p.size)
+			return fmt.Errorf("%w: the server continues with %q; want byte %d",
+				errRestart, r.Header.Get("Content-Range"), p.size)
 		}
 		total = max(all, p.state.Total)
 	case http.StatusRequestedRangeNotSatisfiable:
@@ -282,7 +284,8 @@ func (p *part) accept(r *http.Response) error {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return &permanentError{fmt.Errorf("the server packs the file as %q; want it unpacked", e)}
 	}
-	if page := r.Header.Get("Content-Type"); strings.HasPrefix(page, "text/html") && !strings.HasSuffix(p.file.Name, ".html") {
+	if page := r.Header.Get("Content-Type"); strings.HasPrefix(page, "text/html") &&
+		!strings.HasSuffix(p.file.Name, ".html") {
 		return &permanentError{errors.New("the server answers with a page, not with the file")}
 	}
 	if want := p.file.Size; want > 0 && total > 0 && total != want && !p.Trust {
@@ -303,7 +306,8 @@ func (p *part) remember(h http.Header) error {
 	if p.state.Validator == "" || strings.HasPrefix(p.state.Validator, "W/") {
 		p.state.Validator = h.Get("Last-Modified")
 	}
-	return disk.WriteFile(p.path(stateSuffix), func(w io.Writer) error { return json.NewEncoder(w).Encode(p.state) }, false)
+	return disk.WriteFile(p.path(stateSuffix), func(w io.Writer) error { return json.NewEncoder(w).Encode(p.state) },
+		false)
 }
 
 // contentRange parses a header such as "bytes 10-99/100" or "bytes */100".
@@ -330,7 +334,8 @@ func contentRange(text string) (from, total int64, ok bool) {
 
 func (p *part) append(ctx context.Context, b []byte) error {
 	if p.state.Total > 0 && p.size+int64(len(b)) > p.state.Total {
-		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file", source.ErrWrong, p.state.Total)}
+		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file",
+			source.ErrWrong, p.state.Total)}
 	}
 	if _, err := p.f.Write(b); err != nil {
 		return &permanentError{err}

@@ -48,7 +48,8 @@ type Folder struct {
 
 // NewFolder returns the default settings, without a path.
 func NewFolder() *Folder {
-	return &Folder{Size: datasets.PictureSize{64, 64}, Channels: 3, Fit: pictures.FitCrop, Filter: "lanczos", Bins: 20, Unlabelled: "refuse"}
+	return &Folder{Size: datasets.PictureSize{64, 64}, Channels: 3, Fit: pictures.FitCrop, Filter: "lanczos", Bins: 20,
+		Unlabelled: "refuse"}
 }
 
 // Values of Labels other than file names.
@@ -130,7 +131,8 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 		for i, b := range broken {
 			names[i] = list.Files[b].Name
 		}
-		d.Remarks = append(d.Remarks, fmt.Sprintf("%d of %d pictures cannot be read and are left out: %s", len(broken), len(list.Files), registry.Some(names, 5)))
+		d.Remarks = append(d.Remarks, fmt.Sprintf("%d of %d pictures cannot be read and are left out: %s",
+			len(broken), len(list.Files), registry.Some(names, 5)))
 	}
 	d.Remarks = append(d.Remarks, labels.notes...)
 	var rows [][]string
@@ -141,7 +143,8 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 			dark = append(dark, list.Files[picture].Name)
 		}
 		if set.Levels[picture] != unreadable {
-			d.Rows, rows, lines = append(d.Rows, int32(picture)), append(rows, labels.rows[row]), append(lines, labels.lines[row])
+			d.Rows, rows, lines = append(d.Rows, int32(picture)), append(rows, labels.rows[row]),
+				append(lines, labels.lines[row])
 		}
 	}
 	if d.Count = len(d.Rows); d.Count == 0 {
@@ -243,7 +246,8 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 }
 
 // factor reads a column, and converts it to a factor and one level per row.
-func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (result factor.Factor, levels []int32, c *table.Column, err error) {
+func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (result factor.Factor, levels []int32,
+	c *table.Column, err error) {
 	categorical := kind != nil && kind.Kind == factor.Categorical
 	c, err = text.Factor(column, categorical || f.Labels == folderNames, categorical || len(f.Factors) > 0)
 	if err != nil {

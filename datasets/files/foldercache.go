@@ -167,7 +167,8 @@ type pictureDecoder struct {
 }
 
 func (f *Folder) newDecoder(root *os.Root, h, w int, b *pictures.Budget) *pictureDecoder {
-	return &pictureDecoder{root: root, exact: len(f.Size) == 0, budget: b, fitter: pictures.Fitter{H: h, W: w, C: f.Channels, Fit: f.Fit, Filter: pictures.FilterOf(f.Filter)}}
+	return &pictureDecoder{root: root, exact: len(f.Size) == 0, budget: b,
+		fitter: pictures.Fitter{H: h, W: w, C: f.Channels, Fit: f.Fit, Filter: pictures.FilterOf(f.Filter)}}
 }
 
 func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (isDim bool, err error) {
@@ -223,7 +224,8 @@ func (f *Folder) checkBroken(list *pictures.List, set *cache.Set) ([]int, error)
 	pixels := make([]uint8, set.H*set.W*set.C)
 	for _, i := range broken[:min(maxReasons, len(broken))] {
 		if _, err := d.decode(pixels, &list.Files[i]); err != nil {
-			reasons = append(reasons, fmt.Sprintf("%s: %v", filepath.Join(list.Path, filepath.FromSlash(list.Files[i].Name)), err))
+			reasons = append(reasons,
+				fmt.Sprintf("%s: %v", filepath.Join(list.Path, filepath.FromSlash(list.Files[i].Name)), err))
 		}
 	}
 	remainder := ""

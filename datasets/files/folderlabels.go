@@ -67,7 +67,8 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	name := f.labelsPath()
 	text, err := table.ReadTextFile(name, true)
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
-		return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, folders or none", f.Labels, filepath.Join(f.Path, f.Labels))
+		return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, folders or none",
+			f.Labels, filepath.Join(f.Path, f.Labels))
 	}
 	if err != nil {
 		return nil, err
@@ -100,13 +101,15 @@ func (f *Folder) labelsPath() string {
 }
 
 // fileColumns are the usual names of the column with the file names.
-var fileColumns = []string{"file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_name", "image_id", "picture", "path", "name", "id"}
+var fileColumns = []string{"file", "filename", "file_name", "filepath", "file_path", "image", "image_path",
+	"image_name", "image_id", "picture", "path", "name", "id"}
 
 func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 	if f.File != "" {
 		i := slices.Index(text.Names, f.File)
 		if i < 0 {
-			return 0, config.Invalid("file", "%s has no column %q; want one of %s", source, f.File, registry.Some(text.Names, 10))
+			return 0, config.Invalid("file", "%s has no column %q; want one of %s",
+				source, f.File, registry.Some(text.Names, 10))
 		}
 		return i, nil
 	}
@@ -130,7 +133,8 @@ func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error 
 	for _, name := range f.Factors {
 		i := slices.Index(text.Names, name)
 		if i < 0 {
-			return config.Invalid("factors", "%s has no column %q; want some of %s", t.source, name, registry.Some(text.Names, 10))
+			return config.Invalid("factors", "%s has no column %q; want some of %s",
+				t.source, name, registry.Some(text.Names, 10))
 		}
 		t.factors = append(t.factors, i)
 	}
@@ -141,7 +145,8 @@ func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error 
 func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictures.List) error {
 	index := newPictureIndex(list)
 	if picture, ok := index.byPath[text.Names[file]]; ok {
-		return fmt.Errorf("%s: line 1 names the picture %s; want names of the columns there, such as file,size", t.source, list.Files[picture].Name)
+		return fmt.Errorf("%s: line 1 names the picture %s; want names of the columns there, such as file,size",
+			t.source, list.Files[picture].Name)
 	}
 	rowOf := make(map[int]int, len(text.Rows)) // row of each picture
 	var unmatchedRows, unlabelled []string
@@ -155,7 +160,8 @@ func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictures
 			continue
 		}
 		if other, repeated := rowOf[picture]; repeated {
-			return fmt.Errorf("%s: lines %d and %d are both about %s; want a line for each picture", t.source, text.Lines[other], text.Lines[r], list.Files[picture].Name)
+			return fmt.Errorf("%s: lines %d and %d are both about %s; want a line for each picture",
+				t.source, text.Lines[other], text.Lines[r], list.Files[picture].Name)
 		}
 		rowOf[picture] = r
 		t.rows, t.lines, t.pictures = append(t.rows, row), append(t.lines, text.Lines[r]), append(t.pictures, picture)
@@ -180,11 +186,13 @@ func (f *Folder) report(t *labelTable, list *pictures.List, unmatchedRows, unlab
 		if len(unmatchedRows) > 1 {
 			rows = fmt.Sprint(len(unmatchedRows), " rows name")
 		}
-		problems = append(problems, fmt.Sprintf("%s no picture below %s: %s", rows, list.Path, registry.Some(unmatchedRows, 5)))
+		problems = append(problems,
+			fmt.Sprintf("%s no picture below %s: %s", rows, list.Path, registry.Some(unmatchedRows, 5)))
 	}
 	if len(unlabelled) > 0 {
 		have := map[bool]string{true: "has", false: "have"}[len(unlabelled) == 1]
-		problems = append(problems, fmt.Sprintf("%d of %d pictures %s no row: %s", len(unlabelled), len(list.Files), have, registry.Some(unlabelled, 5)))
+		problems = append(problems, fmt.Sprintf("%d of %d pictures %s no row: %s",
+			len(unlabelled), len(list.Files), have, registry.Some(unlabelled, 5)))
 	}
 	if len(problems) == 0 {
 		return nil
@@ -206,7 +214,8 @@ func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 		depth = max(depth, strings.Count(p.Name, "/"))
 	}
 	if depth == 0 {
-		return nil, config.Invalid("labels", "there are no pictures in folders below %s; want such folders, a table of labels, or none", list.Path)
+		return nil, config.Invalid("labels",
+			"there are no pictures in folders below %s; want such folders, a table of labels, or none", list.Path)
 	}
 	if len(f.Factors) > 0 && len(f.Factors) != depth {
 		return nil, config.Invalid("factors", "has %s; want one for each of the %d levels of folders",
@@ -257,7 +266,8 @@ func newPictureIndex(list *pictures.List) *pictureIndex {
 	for i, p := range list.Files {
 		name := norm.NFC.String(p.Name)
 		x.byPath[name] = i
-		for _, key := range slices.Compact([]string{path.Base(name), strings.TrimSuffix(name, path.Ext(name)), strings.TrimSuffix(path.Base(name), path.Ext(name))}) {
+		for _, key := range slices.Compact([]string{path.Base(name), strings.TrimSuffix(name, path.Ext(name)),
+			strings.TrimSuffix(path.Base(name), path.Ext(name))}) {
 			if other, exists := x.byShortName[key]; exists && other != i {
 				x.byShortName[key] = ambiguous
 			} else {

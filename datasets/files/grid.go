@@ -73,7 +73,8 @@ var gridAxes = []string{"auto", "first", "last"}
 
 func (g *GridFolder) Validate() error {
 	if g.Path == "" {
-		return config.Invalid("path", "is missing; want a folder with images.npy and factors.npy, or a file of arrays (.npz, .npy, .h5, .mat)")
+		return config.Invalid("path",
+			"is missing; want a folder with images.npy and factors.npy, or a file of arrays (.npz, .npy, .h5, .mat)")
 	}
 	for i, name := range g.Names {
 		if name == "" || slices.Contains(g.Names[:i], name) {
@@ -167,8 +168,9 @@ func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 	s, d := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}, &stored.Set{Title: g.name(), Real: g.Real}
 	path, unread := g.textFactors()
 	for _, other := range unread {
-		d.Remarks = append(d.Remarks, fmt.Sprintf("%s is not read, as %s has the factors; arrays: {factors: %s} would read it",
-			other, cmp.Or(path, f.Label(s.names.Factors)), filepath.Base(other)))
+		d.Remarks = append(d.Remarks,
+			fmt.Sprintf("%s is not read, as %s has the factors; arrays: {factors: %s} would read it",
+				other, cmp.Or(path, f.Label(s.names.Factors)), filepath.Base(other)))
 	}
 	if path != "" {
 		if s.text, err = table.ReadFactors(path, "factors", g.Kinds.Categorical(g.Names)); err != nil {
@@ -177,12 +179,14 @@ func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 		}
 	}
 	_, absent := f.Open(s.names.Images)
-	if only := arrays.Only(f); only != "" && only != s.names.Factors && errors.Is(absent, fs.ErrNotExist) && g.Arrays == (GridArrays{}) {
+	if only := arrays.Only(f); only != "" && only != s.names.Factors && errors.Is(absent, fs.ErrNotExist) &&
+		g.Arrays == (GridArrays{}) {
 		s.names.Images = only
 		d.Remarks = append(d.Remarks, fmt.Sprintf("%s: its only array, %s, is read as images without factors", g.Path, only))
 	}
 	if err = s.openImages(d); err != nil && pictures.HasPictures(g.Path) {
-		err = fmt.Errorf("%w; the folder has pictures, which the data set folder reads: dataset: {folder: {path: %s}}", err, g.Path)
+		err = fmt.Errorf("%w; the folder has pictures, which the data set folder reads: dataset: {folder: {path: %s}}",
+			err, g.Path)
 	}
 	if err == nil {
 		err = s.readFactors(d)
@@ -416,7 +420,8 @@ func (s *gridSource) rowsAxis(factorRows int) (int, error) {
 	}
 	switch {
 	case firstFits == lastFits:
-		return 0, fmt.Errorf("%s has shape %v, and its first or last axis may count images; want rows: first or rows: last", s.images.Label, shape)
+		return 0, fmt.Errorf("%s has shape %v, and its first or last axis may count images; want rows: first or rows: last",
+			s.images.Label, shape)
 	case lastFits:
 		return last, nil
 	}

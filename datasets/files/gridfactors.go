@@ -111,7 +111,8 @@ func (s *gridSource) checkLikelyFactors(d *stored.Set) error {
 		if name == s.names.Images || name == s.names.Sizes {
 			continue
 		}
-		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 && s.tableShape(a.Shape)[0] == d.Count {
+		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 &&
+			s.tableShape(a.Shape)[0] == d.Count {
 			labels, names = append(labels, fmt.Sprint(a)), append(names, name)
 		}
 	}
@@ -167,7 +168,8 @@ func (s *gridSource) setTable(d *stored.Set, label string, t *table.Table, sizes
 		d.Remarks = append(d.Remarks, factor.ColumnNotes(d.Columns[j], column.Values, column.Words)...)
 	}
 	for _, f := range d.Columns {
-		if note, ok := factor.KindNote(f, "dataset.grid.kinds"); ok && sizes == nil && s.Kinds.List == nil && s.Kinds.Named == nil {
+		if note, ok := factor.KindNote(f, "dataset.grid.kinds"); ok && sizes == nil && s.Kinds.List == nil &&
+			s.Kinds.Named == nil {
 			d.Remarks = append(d.Remarks, note)
 		}
 	}
@@ -186,7 +188,10 @@ func setLevels(d *stored.Set, j int, column *table.Column, kind factor.ColumnKin
 	if kind.Continuous || kind.Period > 0 && kind.Period != float64(size) {
 		size = 0
 	}
-	if size > 0 && !slices.ContainsFunc(known, func(v float64) bool { return v != float64(int(v)) || v < 0 || v >= float64(size) }) {
+	if size > 0 && !slices.ContainsFunc(known, func(v float64) bool {
+		return v != float64(int(v)) || v < 0 ||
+			v >= float64(size)
+	}) {
 		d.Columns[j].Size = size
 		for i, v := range column.Values {
 			if d.Levels[i*k+j] = datasets.Unknown; !math.IsNaN(v) {
@@ -203,7 +208,8 @@ func setLevels(d *stored.Set, j int, column *table.Column, kind factor.ColumnKin
 		return err
 	}
 	if size > 0 && f.Size != size {
-		return fmt.Errorf("%d distinct values from %v to %v; want levels 0 to %d, or %d distinct values, as sizes says", f.Size, f.Value(0), f.Value(f.Size-1), size-1, size)
+		return fmt.Errorf("%d distinct values from %v to %v; want levels 0 to %d, or %d distinct values, as sizes says",
+			f.Size, f.Value(0), f.Value(f.Size-1), size-1, size)
 	}
 	d.Columns[j] = f
 	for i, l := range levels {
@@ -215,7 +221,8 @@ func setLevels(d *stored.Set, j int, column *table.Column, kind factor.ColumnKin
 // setFullGrid assigns the levels of the full grid of sizes to the images.
 func (s *gridSource) setFullGrid(d *stored.Set, sizes []int) error {
 	if product, err := dims.Count(sizes, 1); err != nil || product != d.Count {
-		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.Count, s.images.Label, sizes)
+		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors",
+			s.file.Label(s.names.Factors), d.Count, s.images.Label, sizes)
 	}
 	kinds, err := s.nameFactors(d, &table.Table{Cols: len(sizes)})
 	if err != nil {
@@ -224,7 +231,9 @@ func (s *gridSource) setFullGrid(d *stored.Set, sizes []int) error {
 	grid := factor.Grid(d.Columns)
 	for j, size := range sizes {
 		if grid[j].Size = size; kinds[j].Period > 0 && kinds[j].Period != float64(size) {
-			return config.Invalid("kinds", "factor %s has %d levels, evenly spaced, and the period %v; want circular, or an array of factors", grid[j].Name, size, kinds[j].Period)
+			return config.Invalid("kinds",
+				"factor %s has %d levels, evenly spaced, and the period %v; want circular, or an array of factors",
+				grid[j].Name, size, kinds[j].Period)
 		}
 	}
 	d.Levels = make([]int32, 0, d.Count*len(grid))

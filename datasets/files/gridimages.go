@@ -212,10 +212,12 @@ type pixelConversion struct {
 
 func newPixelRule(g *GridFolder, a *arrays.Array) (pixelConversion, error) {
 	t := a.Type
-	r := pixelConversion{a: a, white: g.Scale, defaultWhite: g.Scale == 0, real: g.Real, to8Bit: g.Round || t == dtype.Uint8 || t == dtype.Bool, largest: new(atomic.Uint64)}
+	r := pixelConversion{a: a, white: g.Scale, defaultWhite: g.Scale == 0, real: g.Real, to8Bit: g.Round ||
+		t == dtype.Uint8 || t == dtype.Bool, largest: new(atomic.Uint64)}
 	switch {
 	case g.Real && t.Kind != 'f':
-		return r, config.Invalid("real", "%s (%v) holds %s, which are pixels; want floats, or real: false", a.Label, a.Shape, t)
+		return r, config.Invalid("real", "%s (%v) holds %s, which are pixels; want floats, or real: false",
+			a.Label, a.Shape, t)
 	case t == dtype.Bool && g.Scale != 0 && g.Scale != 1:
 		return r, config.Invalid("scale", "%s (%v) holds bool, and %v is white; want 1, or none", a.Label, a.Shape, g.Scale)
 	case g.Scale != 0:
@@ -262,13 +264,15 @@ func (r *pixelConversion) checkWhite() error {
 	if largest == 0 || largest > likely {
 		return nil
 	}
-	return fmt.Errorf("%v: the largest number is %d; want scale: %d if that is white, or scale: %v", r.a, largest, likely, r.white)
+	return fmt.Errorf("%v: the largest number is %d; want scale: %d if that is white, or scale: %v",
+		r.a, largest, likely, r.white)
 }
 
 // rangeError returns the error about an invalid pixel.
 func (r *pixelConversion) rangeError(image int, v float64) error {
 	if r.real {
-		return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", r.a.Label, r.a.Shape, r.a.Type, image, v)
+		return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers",
+			r.a.Label, r.a.Shape, r.a.Type, image, v)
 	}
 	want := fmt.Sprintf("0 to %v, the value of white", r.white)
 	switch defaultFloat := r.defaultWhite && r.a.Type.Kind == 'f'; {

@@ -24,7 +24,8 @@ import (
 // buildPublic opens the cached form of a public data set. options is the canonical text of the settings that affect the
 // cached set. If the set is not cached, convert creates it from the source files in a folder. The context may receive
 // progress, see [cache.WithProgress].
-func buildPublic(ctx context.Context, name, options string, origin datasets.Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (datasets.Dataset, error) {
+func buildPublic(ctx context.Context, name, options string, origin datasets.Origin,
+	convert func(ctx context.Context, dir string, w *cache.Writer) error) (datasets.Dataset, error) {
 	s, err := cachedPublic(ctx, name, options, origin, convert)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,8 @@ func buildPublic(ctx context.Context, name, options string, origin datasets.Orig
 }
 
 // cachedPublic is buildPublic, but returns the cached set itself.
-func cachedPublic(ctx context.Context, name, options string, origin datasets.Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (*cache.Set, error) {
+func cachedPublic(ctx context.Context, name, options string, origin datasets.Origin,
+	convert func(ctx context.Context, dir string, w *cache.Writer) error) (*cache.Set, error) {
 	key := cache.Key{Name: name, Options: options, Version: origin.Version}
 	return cache.EnsureValid(ctx, key, checkSources(name), func(ctx context.Context, w *cache.Writer) error {
 		sources, err := origin.Sources(ctx, name)

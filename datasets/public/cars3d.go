@@ -46,7 +46,8 @@ const (
 
 func (*Cars3D) Origin() datasets.Origin {
 	return datasets.Origin{
-		Files:    []source.File{{Name: cars3DFile, URL: "http://www.scottreed.info/files/" + cars3DFile, MD5: "4e866a7919c1beedf53964e6f7a23686"}},
+		Files: []source.File{{Name: cars3DFile, URL: "http://www.scottreed.info/files/" + cars3DFile,
+			MD5: "4e866a7919c1beedf53964e6f7a23686"}},
 		Licence:  "none is stated",
 		Citation: "Scott Reed, Yi Zhang, Yuting Zhang and Honglak Lee: Deep Visual Analogy-Making. NeurIPS 2015",
 		Bytes:    17568 * (64*64*3 + 3*4), Version: 1,

@@ -53,8 +53,10 @@ func (c *CelebA) Origin() datasets.Origin {
 	}
 	return datasets.Origin{
 		Files: []source.File{
-			{Name: celebaImages, URL: celebaPage, Size: 1443490838, SHA256: "46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74"},
-			{Name: celebaAttributes, URL: celebaPage, Size: 26721026, SHA256: "f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0"},
+			{Name: celebaImages, URL: celebaPage, Size: 1443490838,
+				SHA256: "46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74"},
+			{Name: celebaAttributes, URL: celebaPage, Size: 26721026,
+				SHA256: "f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0"},
 			{Name: celebaPartition, URL: celebaPage, MD5: "d32c9cbf5e040fd4025c592c306e6668"},
 		},
 		Licence:  "none is stated",
@@ -113,12 +115,14 @@ func (c *CelebA) convert(ctx context.Context, dir string, w *cache.Writer) error
 		members[path.Base(name)] = i
 	}
 	k := len(attributes.names)
-	p := zippedPictures{name: celebaImages, zip: z, h: celebaHeight, w: celebaWidth, crop: c.Crop, size: c.Size, filter: c.Filter}
+	p := zippedPictures{name: celebaImages, zip: z, h: celebaHeight, w: celebaWidth, crop: c.Crop, size: c.Size,
+		filter: c.Filter}
 	levels := make([]int32, 0, (k+1)*len(attributes.images))
 	for i, name := range attributes.images {
 		member, ok := members[name]
 		if !ok {
-			return fmt.Errorf("%s: %s is missing, which %s names; want a picture for each of its %d rows", celebaImages, name, celebaAttributes, len(attributes.images))
+			return fmt.Errorf("%s: %s is missing, which %s names; want a picture for each of its %d rows",
+				celebaImages, name, celebaAttributes, len(attributes.images))
 		}
 		p.members = append(p.members, member)
 		levels = append(append(levels, parts[i]), attributes.levels[i*k:][:k]...)
@@ -210,7 +214,8 @@ func readCelebAttributes(file string) (*celebTable, error) {
 		return nil
 	})
 	if err == nil && (len(t.images) != count || count < 1) {
-		err = fmt.Errorf("%s: its first line says %d images, and it has %d rows", filepath.Base(file), max(count, 0), len(t.images))
+		err = fmt.Errorf("%s: its first line says %d images, and it has %d rows",
+			filepath.Base(file), max(count, 0), len(t.images))
 	}
 	return t, err
 }
@@ -236,7 +241,8 @@ func readCelebPartition(file string, images []string) ([]int32, error) {
 	for i, name := range images {
 		part, ok := parts[name]
 		if !ok {
-			return nil, fmt.Errorf("%s: %s has no row; want one for each of the %d images of %s", filepath.Base(file), name, len(images), celebaAttributes)
+			return nil, fmt.Errorf("%s: %s has no row; want one for each of the %d images of %s",
+				filepath.Base(file), name, len(images), celebaAttributes)
 		}
 		list[i] = part
 	}

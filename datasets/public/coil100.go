@@ -73,7 +73,8 @@ func (c *COIL100) convert(ctx context.Context, dir string, w *cache.Writer) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w", coilFile, err)
 	}
-	p := zippedPictures{name: coilFile, zip: z, members: members, h: coilSide, w: coilSide, size: c.Size, filter: "lanczos"}
+	p := zippedPictures{name: coilFile, zip: z, members: members, h: coilSide, w: coilSide, size: c.Size,
+		filter: "lanczos"}
 	return p.convert(ctx, w, []factor.Factor{
 		{Name: "object", Size: len(objects), Kind: factor.Categorical, Values: numeric.Convert[float64](objects)},
 		coilAngle(angles),
@@ -98,7 +99,8 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 		}
 		p := place{object, degrees / 5}
 		if other, twice := indexOf[p]; twice {
-			return nil, nil, nil, fmt.Errorf("%s and %s are the same object and angle; want only one of them", names[other], name)
+			return nil, nil, nil, fmt.Errorf("%s and %s are the same object and angle; want only one of them",
+				names[other], name)
 		}
 		indexOf[p] = i
 		objects, angles = append(objects, object), append(angles, p.angle)
@@ -111,7 +113,8 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 		for _, a := range angles {
 			i, ok := indexOf[place{o, a}]
 			if !ok {
-				return nil, nil, nil, fmt.Errorf("obj%d__%d.png is missing; want each of the %d objects at each of the %d angles", o, 5*a, len(objects), len(angles))
+				return nil, nil, nil, fmt.Errorf("obj%d__%d.png is missing; want each of the %d objects at each of the %d angles",
+					o, 5*a, len(objects), len(angles))
 			}
 			members = append(members, i)
 		}

@@ -254,7 +254,8 @@ func gridOfClasses(classes []int32) (factor.Grid, error) {
 // namedDSprites names the factors of a grid of colour, shape, scale, orientation, x and y. It drops the colour, which
 // has one level. Without values, the levels are evenly spaced, as published.
 func namedDSprites(grid factor.Grid, values []float64) ([]factor.Factor, error) {
-	levelValues := [][]float64{nil, nil, evenlySpaced(grid[2].Size, 0.5, 1), evenlySpaced(grid[3].Size, 0, 2*math.Pi), evenlySpaced(grid[4].Size, 0, 1), evenlySpaced(grid[5].Size, 0, 1)}
+	levelValues := [][]float64{nil, nil, evenlySpaced(grid[2].Size, 0.5, 1), evenlySpaced(grid[3].Size, 0, 2*math.Pi),
+		evenlySpaced(grid[4].Size, 0, 1), evenlySpaced(grid[5].Size, 0, 1)}
 	if values != nil {
 		for i, levels := range grid.All() {
 			for k := 2; k < len(grid); k++ {
@@ -263,7 +264,8 @@ func namedDSprites(grid factor.Grid, values []float64) ([]factor.Factor, error) 
 					row[levels[k]] = v
 				}
 				if v != row[levels[k]] || math.IsNaN(v) || math.IsInf(v, 0) {
-					return nil, fmt.Errorf("latents_values of image %d has %v in column %d; want %v, as for others of its class", i, v, k, row[levels[k]])
+					return nil, fmt.Errorf("latents_values of image %d has %v in column %d; want %v, as for others of its class",
+						i, v, k, row[levels[k]])
 				}
 			}
 		}
@@ -398,7 +400,8 @@ func (d *DSprites) openScream(ctx context.Context, shape [3]int) (*background, e
 	b := &background{}
 	b.h, b.w = resample.ThumbnailSize(size.H, size.W, screamHeight, screamWidth)
 	if b.h < shape[0] || b.w < shape[1] {
-		return nil, fmt.Errorf("%s is %d x %d pixels when it fits %d x %d; want at least %d x %d", path, b.h, b.w, screamHeight, screamWidth, shape[0], shape[1])
+		return nil, fmt.Errorf("%s is %d x %d pixels when it fits %d x %d; want at least %d x %d",
+			path, b.h, b.w, screamHeight, screamWidth, shape[0], shape[1])
 	}
 	b.pixels = make([]uint8, 3*b.h*b.w)
 	var r resample.Resizer

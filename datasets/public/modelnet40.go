@@ -38,7 +38,8 @@ type ModelNet40 struct {
 
 // NewModelNet40 returns the default settings.
 func NewModelNet40() *ModelNet40 {
-	return &ModelNet40{Class: "airplane", Part: "train", Views: 64, Size: 64, Channels: 1, Elevation: 30, Light: []float64{0.3, 0.5, 0.8}, Crease: 30}
+	return &ModelNet40{Class: "airplane", Part: "train", Views: 64, Size: 64, Channels: 1, Elevation: 30,
+		Light: []float64{0.3, 0.5, 0.8}, Crease: 30}
 }
 
 const modelnetFile = "ModelNet40.zip"
@@ -55,7 +56,8 @@ func (m *ModelNet40) Origin() datasets.Origin {
 }
 
 func (m *ModelNet40) turning() *painting.Turntable {
-	return &painting.Turntable{Size: m.Size, Channels: m.Channels, Views: m.Views, Hues: 1, Elevation: m.Elevation, Light: m.Light}
+	return &painting.Turntable{Size: m.Size, Channels: m.Channels, Views: m.Views, Hues: 1, Elevation: m.Elevation,
+		Light: m.Light}
 }
 
 var modelnetClass = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
@@ -86,7 +88,8 @@ func (m *ModelNet40) build(ctx context.Context) (datasets.Dataset, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	options := fmt.Sprintf("class=%s part=%s objects=%d crease=%v %s", m.Class, m.Part, m.Objects, m.Crease, m.turning().Text())
+	options := fmt.Sprintf("class=%s part=%s objects=%d crease=%v %s",
+		m.Class, m.Part, m.Objects, m.Crease, m.turning().Text())
 	return buildPublic(ctx, "modelnet40", options, m.Origin(), m.convert)
 }
 
@@ -117,7 +120,8 @@ func (m *ModelNet40) members(names []string) ([]int, error) {
 	for i, name := range names {
 		parts := strings.Split(name, "/")
 		n := len(parts)
-		if n < 3 || !strings.HasSuffix(parts[n-1], ".off") || strings.HasPrefix(parts[0], "__") || strings.HasPrefix(parts[n-1], ".") {
+		if n < 3 || !strings.HasSuffix(parts[n-1], ".off") || strings.HasPrefix(parts[0], "__") ||
+			strings.HasPrefix(parts[n-1], ".") {
 			continue
 		}
 		class, part := parts[n-3], parts[n-2]
@@ -137,10 +141,13 @@ func (m *ModelNet40) members(names []string) ([]int, error) {
 	slices.SortFunc(meshes, func(a, b mesh) int { return a.number - b.number })
 	if len(meshes) == 0 {
 		known := slices.Sorted(maps.Keys(classes))
-		return nil, fmt.Errorf("it has no meshes of the class %q in the part %s; want one of: %s", m.Class, m.Part, strings.Join(known, ", "))
+		return nil, fmt.Errorf("it has no meshes of the class %q in the part %s; want one of: %s",
+			m.Class, m.Part, strings.Join(known, ", "))
 	}
 	if m.Objects > len(meshes) {
-		return nil, config.Invalid("objects", "%d, and there are %d of the class %s in the part %s; want at most these, or 0 for all", m.Objects, len(meshes), m.Class, m.Part)
+		return nil, config.Invalid("objects",
+			"%d, and there are %d of the class %s in the part %s; want at most these, or 0 for all",
+			m.Objects, len(meshes), m.Class, m.Part)
 	}
 	if m.Objects > 0 {
 		meshes = meshes[:m.Objects]
@@ -148,7 +155,8 @@ func (m *ModelNet40) members(names []string) ([]int, error) {
 	members := make([]int, len(meshes))
 	for i, f := range meshes {
 		if i > 0 && f.number == meshes[i-1].number {
-			return nil, fmt.Errorf("%s and %s have the same number; want only one of them", names[meshes[i-1].member], names[f.member])
+			return nil, fmt.Errorf("%s and %s have the same number; want only one of them",
+				names[meshes[i-1].member], names[f.member])
 		}
 		members[i] = f.member
 	}

@@ -43,7 +43,8 @@ func (m *MPI3D) file() string    { return "mpi3d_" + m.variant() + ".npz" }
 func (m *MPI3D) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files: []source.File{{
-			Name: m.file(), URL: "https://storage.googleapis.com/disentanglement_dataset/Final_Dataset/" + m.file(), MD5: mpi3DMD5[m.variant()],
+			Name: m.file(), URL: "https://storage.googleapis.com/disentanglement_dataset/Final_Dataset/" +
+				m.file(), MD5: mpi3DMD5[m.variant()],
 		}},
 		Licence: "CC BY 4.0",
 		Citation: "Muhammad Waleed Gondal, Manuel Wuthrich, Djordje Miladinovic, Francesco Locatello, Martin Breidt, Valentin Volchkov, Joel Akpo, Olivier Bachem, " +
@@ -101,7 +102,8 @@ func (m *MPI3D) convert(ctx context.Context, dir string, w *cache.Writer) error 
 		return fmt.Errorf("%v: %w", images, err)
 	}
 	factors := []factor.Factor{
-		{Name: "object_color", Kind: factor.Categorical}, {Name: "object_shape", Kind: factor.Categorical}, {Name: "object_size", Kind: factor.Ordinal},
+		{Name: "object_color", Kind: factor.Categorical}, {Name: "object_shape", Kind: factor.Categorical},
+		{Name: "object_size", Kind: factor.Ordinal},
 		{Name: "camera_height", Kind: factor.Ordinal}, {Name: "background_color", Kind: factor.Categorical},
 		{Name: "horizontal_axis", Kind: factor.Ordinal}, {Name: "vertical_axis", Kind: factor.Ordinal},
 	}

@@ -66,8 +66,10 @@ func convertShapes3D(ctx context.Context, dir string, w *cache.Writer) error {
 		return err
 	}
 	factors := []factor.Factor{
-		{Name: "floor_hue", Kind: factor.Circular}, {Name: "wall_hue", Kind: factor.Circular}, {Name: "object_hue", Kind: factor.Circular},
-		{Name: "scale", Kind: factor.Ordinal}, {Name: "shape", Kind: factor.Categorical}, {Name: "orientation", Kind: factor.Ordinal},
+		{Name: "floor_hue", Kind: factor.Circular}, {Name: "wall_hue", Kind: factor.Circular},
+		{Name: "object_hue", Kind: factor.Circular},
+		{Name: "scale", Kind: factor.Ordinal}, {Name: "shape", Kind: factor.Categorical},
+		{Name: "orientation", Kind: factor.Ordinal},
 	}
 	if err := gridOfValues(factors, values); err != nil {
 		return fmt.Errorf("%v: %w", labels, err)
@@ -110,7 +112,8 @@ func gridOfValues(factors []factor.Factor, table []float64) error {
 	for i, levels := range factor.Grid(factors).All() {
 		for j, l := range levels {
 			if want := factors[j].Values[l]; table[i*k+j] != want {
-				return fmt.Errorf("row %d, column %d is %v; want %v, the grid with the last column fastest", i, j, table[i*k+j], want)
+				return fmt.Errorf("row %d, column %d is %v; want %v, the grid with the last column fastest",
+					i, j, table[i*k+j], want)
 			}
 		}
 	}

@@ -81,7 +81,8 @@ const norbSide = 96
 
 func (s *SmallNORB) Validate() error {
 	if s.Size.Check() != nil || len(s.Size) == 2 && s.Size[0] != s.Size[1] {
-		return config.Invalid("size", "want a side of 1 to %d, or 0 for the published size, got %v", pictures.MaxSide, []int(s.Size))
+		return config.Invalid("size", "want a side of 1 to %d, or 0 for the published size, got %v",
+			pictures.MaxSide, []int(s.Size))
 	}
 	if s.Part != "all" && s.Part != norbParts[0].name && s.Part != norbParts[1].name {
 		return config.Invalid("part", "unknown part %q; want all, training or testing", s.Part)
@@ -139,7 +140,8 @@ func (s *SmallNORB) convert(ctx context.Context, dir string, w *cache.Writer) er
 	return pictures.ForEach(ctx, len(norbParts), func() func(int) error {
 		return func(i int) error {
 			path := filepath.Join(dir, norbParts[i].prefix+"dat.mat.gz")
-			return norbImages(path, starts[i], starts[i+1]-starts[i], side, func(row int, pixels []uint8) error { return w.WriteAt(ctx, row, pixels) })
+			return norbImages(path, starts[i], starts[i+1]-starts[i], side,
+				func(row int, pixels []uint8) error { return w.WriteAt(ctx, row, pixels) })
 		}
 	})
 }
@@ -152,7 +154,8 @@ func norbImages(path string, row, count, side int, write func(row int, pixels []
 	}
 	defer n.close()
 	if !slices.Equal(n.dims, []int{count, 2, norbSide, norbSide}) {
-		return fmt.Errorf("%s has the dimensions %v; want [%d 2 %d %d], a pair for each of the %d labels", n.name, n.dims, count, norbSide, norbSide, count)
+		return fmt.Errorf("%s has the dimensions %v; want [%d 2 %d %d], a pair for each of the %d labels",
+			n.name, n.dims, count, norbSide, norbSide, count)
 	}
 	f := pictures.Fitter{H: side, W: side, C: 1, Fit: pictures.FitStretch, Filter: pictures.FilterOf("lanczos")}
 	pair, pixels := make([]uint8, 2*norbSide*norbSide), make([]uint8, side*side)
@@ -195,7 +198,8 @@ func subset(set *cache.Set, drop []string, want func(levels []int32) bool) (*sto
 		d.Rows = nil
 	}
 	if d.Count == 0 {
-		return nil, fmt.Errorf("data set %s has no image of this choice; want another choice than without %s", set.Name, strings.Join(drop, ", "))
+		return nil, fmt.Errorf("data set %s has no image of this choice; want another choice than without %s",
+			set.Name, strings.Join(drop, ", "))
 	}
 	d.Unknown = stored.CountMissing(d.Levels, len(keep))
 	return d, nil
@@ -214,7 +218,8 @@ type norbFile struct {
 
 // norbTypes lists the magic numbers. SmallNORB only uses bytes and 32-bit integers.
 var norbTypes = map[uint32]string{
-	norbBytes: "bytes", norbInts: "32-bit integers", 0x1E3D4C56: "16-bit integers", 0x1E3D4C51: "32-bit floats", 0x1E3D4C53: "64-bit floats", 0x1E3D4C52: "packed numbers",
+	norbBytes: "bytes", norbInts: "32-bit integers", 0x1E3D4C56: "16-bit integers", 0x1E3D4C51: "32-bit floats",
+	0x1E3D4C53: "64-bit floats", 0x1E3D4C52: "packed numbers",
 }
 
 const (
@@ -262,11 +267,13 @@ func newNORB(name string, r io.Reader, size int64, magic uint32) (*norbFile, err
 	switch got := uint32(head[0]); {
 	case got == magic:
 	case norbTypes[got] != "":
-		return nil, fmt.Errorf("%s holds %s (magic number 0x%08X); want %s (0x%08X)", name, norbTypes[got], got, norbTypes[magic], magic)
+		return nil, fmt.Errorf("%s holds %s (magic number 0x%08X); want %s (0x%08X)",
+			name, norbTypes[got], got, norbTypes[magic], magic)
 	case norbTypes[binary.BigEndian.Uint32(binary.LittleEndian.AppendUint32(nil, got))] != "":
 		return nil, fmt.Errorf("%s begins with the magic number 0x%08X, which is in the wrong byte order; want little-endian numbers", name, got)
 	default:
-		return nil, fmt.Errorf("%s begins with 0x%08X; want the magic number 0x%08X of %s", name, got, magic, norbTypes[magic])
+		return nil, fmt.Errorf("%s begins with 0x%08X; want the magic number 0x%08X of %s",
+			name, got, magic, norbTypes[magic])
 	}
 	if head[1] < 1 || head[1] > maxNORBDims {
 		return nil, fmt.Errorf("%s has %d dimensions; want 1 to %d", name, head[1], maxNORBDims)
@@ -282,7 +289,8 @@ func newNORB(name string, r io.Reader, size int64, magic uint32) (*norbFile, err
 			return nil, fmt.Errorf("%s has the dimensions %v; want 1 or more of each", name, dims[:head[1]])
 		}
 		if total > n.packed/int64(d) {
-			return nil, fmt.Errorf("%s has the dimensions %v, as its header says, and only %d bytes; want a whole file", name, dims[:head[1]], size)
+			return nil, fmt.Errorf("%s has the dimensions %v, as its header says, and only %d bytes; want a whole file",
+				name, dims[:head[1]], size)
 		}
 		total *= int64(d)
 	}
@@ -378,7 +386,8 @@ func norbLabels(cat, info string) ([]int32, error) {
 		return nil, err
 	}
 	if len(dims) != 2 || dims[1] != 4 {
-		return nil, fmt.Errorf("%s has the dimensions %v; want [%d 4]: instance, elevation, azimuth and lighting", filepath.Base(info), dims, count)
+		return nil, fmt.Errorf("%s has the dimensions %v; want [%d 4]: instance, elevation, azimuth and lighting",
+			filepath.Base(info), dims, count)
 	}
 	for i, v := range values {
 		if i%4 == 2 && v%2 != 0 {
@@ -393,7 +402,8 @@ func norbLabels(cat, info string) ([]int32, error) {
 		}
 	}
 	if dims[0] != count {
-		return nil, fmt.Errorf("%s has %d rows, and %s has %d; want equal numbers", filepath.Base(info), dims[0], filepath.Base(cat), count)
+		return nil, fmt.Errorf("%s has %d rows, and %s has %d; want equal numbers",
+			filepath.Base(info), dims[0], filepath.Base(cat), count)
 	}
 	levels := make([]int32, 0, len(norbFactors)*count)
 	for i, c := range categories {

@@ -125,7 +125,8 @@ func verify(ctx context.Context, dir string, f File, full bool) (Found, error) {
 		found.From = known.From
 	}
 	if full && ok && !same {
-		return Found{}, fmt.Errorf("%s: %w: its SHA-256 is %s; want %s, as recorded", path, ErrWrong, found.SHA256, known.SHA256)
+		return Found{}, fmt.Errorf("%s: %w: its SHA-256 is %s; want %s, as recorded",
+			path, ErrWrong, found.SHA256, known.SHA256)
 	}
 	if err := f.Match(found); err != nil && !found.Trusted {
 		return Found{}, fmt.Errorf("%s: %w", path, err)

@@ -214,7 +214,8 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 			return l
 		})
 		if len(sharing[k].images) == 0 {
-			return nil, fmt.Errorf("similarity: no two images of dataset %s agree in factor %q; leave it out of factors", d.Name(), f.Name)
+			return nil, fmt.Errorf("similarity: no two images of dataset %s agree in factor %q; leave it out of factors",
+				d.Name(), f.Name)
 		}
 	}
 	known.Pairs = make([]SimilarPair, s.Count)

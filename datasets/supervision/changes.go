@@ -133,7 +133,8 @@ func (p *Changes) changer(d datasets.Dataset) (*changer, error) {
 				return nil, fmt.Errorf("%s[%d]: %w", list.key, i, err)
 			}
 			if role[k] != "" {
-				return nil, fmt.Errorf("%s[%d]: factor %q is named before; want it once, in nuisance or in fixed", list.key, i, name)
+				return nil, fmt.Errorf("%s[%d]: factor %q is named before; want it once, in nuisance or in fixed",
+					list.key, i, name)
 			}
 			role[k] = list.key
 		}
@@ -151,7 +152,8 @@ func (p *Changes) changer(d datasets.Dataset) (*changer, error) {
 		return nil, fmt.Errorf("dataset %s has no factor that may change; want a factor with two levels or more outside nuisance and fixed, or law: independent", d.Name())
 	}
 	if int(p.K) > len(c.moving) {
-		return nil, fmt.Errorf("k: dataset %s has %d factors that may change; want random, or 1 to %d", d.Name(), len(c.moving), len(c.moving))
+		return nil, fmt.Errorf("k: dataset %s has %d factors that may change; want random, or 1 to %d",
+			d.Name(), len(c.moving), len(c.moving))
 	}
 	return c, c.prepare()
 }
@@ -408,7 +410,8 @@ func readPairs(path string, d datasets.Dataset) ([]int, error) {
 	}
 	const want = "want at most %d rows of two, the images of a pair"
 	if rows >= 0 && cols != 2 && cols != 3 || rows > maxGroupImages/2 { // check the shape before reading
-		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(rows, "row"), wording.Count(cols, "number"), maxGroupImages/2)
+		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(rows, "row"),
+			wording.Count(cols, "number"), maxGroupImages/2)
 	}
 	t, err := table.ReadPairs(path, RowsOf(d).Find)
 	if err != nil {
@@ -418,12 +421,14 @@ func readPairs(path string, d datasets.Dataset) ([]int, error) {
 		t.DropCounter()
 	}
 	if t.Cols != 2 || t.Rows > maxGroupImages/2 {
-		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(t.Rows, "row"), wording.Count(t.Cols, "number"), maxGroupImages/2)
+		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(t.Rows, "row"),
+			wording.Count(t.Cols, "number"), maxGroupImages/2)
 	}
 	pairs := make([]int, len(t.Data))
 	for i, v := range t.Data {
 		if !(v >= 0 && v < float64(d.Len())) || v != float64(int(v)) {
-			return nil, fmt.Errorf("file: %s: %s is %v; want an image of dataset %s, 0 to %d", path, t.Place(i/2, i%2), v, d.Name(), d.Len()-1)
+			return nil, fmt.Errorf("file: %s: %s is %v; want an image of dataset %s, 0 to %d",
+				path, t.Place(i/2, i%2), v, d.Name(), d.Len()-1)
 		}
 		pairs[i] = int(v)
 	}

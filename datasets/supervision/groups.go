@@ -94,7 +94,8 @@ func (g *Groups) images(d datasets.Dataset) (groups [][]int, m int, err error) {
 	list := make([]int, len(values))
 	for i, v := range values {
 		if v != math.Trunc(v) || v < 0 || v >= float64(d.Len()) {
-			return nil, 0, fmt.Errorf("images: %s: row %d, column %d is %v; want an image of dataset %s, 0 to %d", g.Images, i/m, i%m, v, d.Name(), d.Len()-1)
+			return nil, 0, fmt.Errorf("images: %s: row %d, column %d is %v; want an image of dataset %s, 0 to %d",
+				g.Images, i/m, i%m, v, d.Name(), d.Len()-1)
 		}
 		list[i] = int(v)
 	}
@@ -111,7 +112,8 @@ func readTransformations(file string, groups, m, columns int) ([][]float32, erro
 	if columns == 0 {
 		want = "a multiple of 4, an axis and an angle for each rotation"
 	}
-	if s := a.Shape; len(s) != 3 || s[0] != groups || s[1] != m || columns > 0 && s[2] != columns || columns == 0 && (s[2] < 4 || s[2]%4 != 0) {
+	if s := a.Shape; len(s) != 3 || s[0] != groups || s[1] != m || columns > 0 && s[2] != columns ||
+		columns == 0 && (s[2] < 4 || s[2]%4 != 0) {
 		return nil, fmt.Errorf("%s has shape %v; want %d x %d x %s", file, s, groups, m, want)
 	}
 	values, err := arrays.ReadAll[float32](a)

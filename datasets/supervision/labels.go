@@ -59,7 +59,8 @@ func (l *Labels) TellsApart() bool {
 // checkClasses returns an error for classes that do not match n images.
 func (l *Labels) checkClasses(n int) error {
 	if l.Classes != nil && len(l.Classes) != len(l.Factors) {
-		return fmt.Errorf("there are classes of %d factors; want one list for each of the %d factors", len(l.Classes), len(l.Factors))
+		return fmt.Errorf("there are classes of %d factors; want one list for each of the %d factors",
+			len(l.Classes), len(l.Factors))
 	}
 	for k, classes := range l.Classes {
 		name := l.Factors[k].Name
@@ -137,7 +138,8 @@ func validShare(share float64, factors []string) error {
 // validPairShare is validShare for labels that are pairs alone: without a share, no batch has any.
 func validPairShare(share float64, factors []string) error {
 	if !(share > 0 && share < 1) {
-		return config.Invalid("share", "%v is out of range for the pairs of a batch; want more than 0, and less than 1", share)
+		return config.Invalid("share", "%v is out of range for the pairs of a batch; want more than 0, and less than 1",
+			share)
 	}
 	return checkDistinct("factors", factors)
 }
@@ -260,7 +262,8 @@ func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) 
 	}
 	slices.Sort(known.Images)
 	if f.File != "" && count < len(candidates) {
-		known.Notes = append(known.Notes, fmt.Sprintf("%d of %d images with labels in %s keep them; fraction: 1 keeps all", count, len(candidates), f.File))
+		known.Notes = append(known.Notes, fmt.Sprintf("%d of %d images with labels in %s keep them; fraction: 1 keeps all",
+			count, len(candidates), f.File))
 	}
 	if len(known.Images) == d.Len() {
 		known.Share = 0
@@ -397,10 +400,12 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	for i, v := range numbers {
 		switch {
 		case measured && v == -1 && !negative:
-			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or an unknown label; want an empty field or NaN for an unknown label, or 0 to %v", x.kind.Period)
+			return factor.Factor{}, nil,
+				x.errorf(i, "-1, which may be an angle or an unknown label; want an empty field or NaN for an unknown label, or 0 to %v", x.kind.Period)
 		case measured:
 		case v == v && v != math.Trunc(v):
-			return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers (negative: unknown), or the kind circular:PERIOD or continuous", v)
+			return factor.Factor{}, nil,
+				x.errorf(i, "%v; want whole numbers (negative: unknown), or the kind circular:PERIOD or continuous", v)
 		case v >= maxLabel:
 			return factor.Factor{}, nil, x.errorf(i, "%.0f; want less than %d", v, maxLabel)
 		case v < 0:

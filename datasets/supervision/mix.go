@@ -169,7 +169,8 @@ func (u *units) unit(n, seed uint64) int32 {
 		for i := range u.order {
 			u.order[i] = int32(i)
 		}
-		rng.New(seed, u.label+"pass "+strconv.FormatUint(pass, 10)).Shuffle(len(u.order), func(i, j int) { u.order[i], u.order[j] = u.order[j], u.order[i] })
+		rng.New(seed, u.label+"pass "+strconv.FormatUint(pass, 10)).Shuffle(len(u.order),
+			func(i, j int) { u.order[i], u.order[j] = u.order[j], u.order[i] })
 		u.pass, u.seed = pass, seed
 	}
 	return u.order[n%count]
@@ -196,7 +197,8 @@ func (s *Sampler) numberSources() error {
 		}
 		for _, f := range source.Factors {
 			if f.Size+next > maxLabel {
-				return fmt.Errorf("batches: factor %q has %d levels, too many for pairs; want less than %d", f.Name, f.Size, maxLabel-next)
+				return fmt.Errorf("batches: factor %q has %d levels, too many for pairs; want less than %d",
+					f.Name, f.Size, maxLabel-next)
 			}
 		}
 	}

@@ -61,7 +61,8 @@ func (p *Pairs) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	}
 	order := s.Perm(d.Len())
 	if datasets.Missing(d) != nil {
-		order = slices.DeleteFunc(order, hasUnknownLevel(d, func(k int, f factor.Factor) bool { return held[k] || f.Turns() }))
+		order = slices.DeleteFunc(order,
+			hasUnknownLevel(d, func(k int, f factor.Factor) bool { return held[k] || f.Turns() }))
 	}
 	m := cmp.Or(p.Images, 2)
 	var groups [][]int
@@ -136,7 +137,8 @@ func (p *Paths) Validate() error {
 	case p.Length < 2:
 		return config.Invalid("length", "%d is out of range; want 2 or more", p.Length)
 	case p.Count > maxGroupImages/p.Length:
-		return config.Invalid("count", "%d paths of %d images are too many; want at most %d of this length", p.Count, p.Length, maxGroupImages/p.Length)
+		return config.Invalid("count", "%d paths of %d images are too many; want at most %d of this length",
+			p.Count, p.Length, maxGroupImages/p.Length)
 	case p.Step < 1:
 		return config.Invalid("step", "%d is out of range; want 1 or more", p.Step)
 	}
@@ -153,12 +155,14 @@ func (p *Paths) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 			continue
 		}
 		if longest := longestStep(f); p.Step > longest {
-			return nil, fmt.Errorf("paths: step %d is too long for factor %q of dataset %s; want 1 to %d", p.Step, f.Name, d.Name(), longest)
+			return nil, fmt.Errorf("paths: step %d is too long for factor %q of dataset %s; want 1 to %d",
+				p.Step, f.Name, d.Name(), longest)
 		}
 		moving = append(moving, k)
 	}
 	if moving == nil {
-		return nil, fmt.Errorf("paths: dataset %s has no circular factor and no rotations in space; want one to walk along", d.Name())
+		return nil, fmt.Errorf("paths: dataset %s has no circular factor and no rotations in space; want one to walk along",
+			d.Name())
 	}
 	index, err := datasets.NewIndex(d)
 	if err != nil {
@@ -250,7 +254,8 @@ func (v *ObjectViews) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 		if level := slices.Index(group, -1); level >= 0 {
 			d.FactorsAt(slices.Max(group), levels)
 			levels[k] = level
-			return nil, fmt.Errorf("views: dataset %s has no image with %s; want all %d views of every object", d.Name(), factor.Describe(factors, levels), size)
+			return nil, fmt.Errorf("views: dataset %s has no image with %s; want all %d views of every object",
+				d.Name(), factor.Describe(factors, levels), size)
 		}
 	}
 	if v.Objects > len(groups) {
@@ -261,7 +266,8 @@ func (v *ObjectViews) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 		groups = groups[:v.Objects]
 	}
 	if v.Images > size {
-		return nil, fmt.Errorf("views: objects of dataset %s have %d views; want groups of 2 to %d images", d.Name(), size, size)
+		return nil, fmt.Errorf("views: objects of dataset %s have %d views; want groups of 2 to %d images",
+			d.Name(), size, size)
 	}
 	if v.Images > 0 {
 		groups, size = splitGroups(groups, v.Images, s), v.Images
@@ -301,5 +307,6 @@ func (v *ObjectViews) turningFactor(d datasets.Dataset) (int, error) {
 	case 1:
 		return turning, nil
 	}
-	return 0, fmt.Errorf("dataset %s has %d factors that turn; name one as factor: %s", d.Name(), len(names), strings.Join(names, ", "))
+	return 0, fmt.Errorf("dataset %s has %d factors that turn; name one as factor: %s",
+		d.Name(), len(names), strings.Join(names, ", "))
 }

@@ -186,7 +186,8 @@ func (s *Sampler) batch(position int) (Batch, bool) {
 			first := p.image + position*p.perBatch*p.M
 			last := min(first+p.perBatch*p.M, p.image+p.Count*p.M)
 			k := s.split.K()
-			b := Batch{Labelled: true, Group: p.M, Indices: s.labelled[first:last], Transformations: s.transformations[first*k : last*k]}
+			b := Batch{Labelled: true, Group: p.M, Indices: s.labelled[first:last],
+				Transformations: s.transformations[first*k : last*k]}
 			if s.actions != nil {
 				b.Actions = s.actions[first:last]
 			}
@@ -231,12 +232,14 @@ func (s *Sampler) State() State { return s.state }
 // Restore continues from a position that State has returned, for the same split and batch size.
 func (s *Sampler) Restore(state State) error {
 	if state.Epoch < 0 || state.Position < 0 || state.Position > s.Batches() || state.Epoch == 0 && state.Position > 0 {
-		return fmt.Errorf("batches: state has epoch %d, position %d; an epoch has %d batches", state.Epoch, state.Position, s.Batches())
+		return fmt.Errorf("batches: state has epoch %d, position %d; an epoch has %d batches",
+			state.Epoch, state.Position, s.Batches())
 	}
 	if err := s.stream.UnmarshalBinary(state.Stream); err != nil {
 		return fmt.Errorf("batches: restore the random state: %w", err)
 	}
-	s.state = State{Epoch: state.Epoch, Position: state.Position, Stream: append([]byte(nil), state.Stream...), Labels: state.Labels}
+	s.state = State{Epoch: state.Epoch, Position: state.Position, Stream: append([]byte(nil), state.Stream...),
+		Labels: state.Labels}
 	if state.Epoch > 0 {
 		s.shuffle()
 	}

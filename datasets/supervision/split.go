@@ -112,7 +112,8 @@ func NewSplit(d datasets.Dataset, m int, groups [][]int, unlabelled bool) (*Spli
 // their transformations or actions, and nothing to train on. [Choices.Split] validates the split of every [Kind].
 func (s *Split) Validate(d datasets.Dataset) error {
 	if len(s.Transformations) != len(s.Groups) {
-		return fmt.Errorf("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
+		return fmt.Errorf("there are %d groups and transformations of %d; want one for each",
+			len(s.Groups), len(s.Transformations))
 	}
 	columns := len(d.Factors()) + 4*s.Rotations
 	for g, group := range s.Groups {
@@ -120,7 +121,8 @@ func (s *Split) Validate(d datasets.Dataset) error {
 			return err
 		}
 		if n := len(s.Transformations[g]); n != len(group)*columns {
-			return fmt.Errorf("group %d has %d numbers as transformations; want %d for each of its %d images", g, n, columns, len(group))
+			return fmt.Errorf("group %d has %d numbers as transformations; want %d for each of its %d images",
+				g, n, columns, len(group))
 		}
 	}
 	if err := s.validateDrawn(d, columns); err != nil {
@@ -137,7 +139,8 @@ func (s *Split) Validate(d datasets.Dataset) error {
 	}
 	for n, p := range s.Known.Pairs {
 		if min(p.A, p.B) < 0 || max(p.A, p.B) >= d.Len() || p.Factor < 0 || p.Factor >= len(s.Known.Factors) {
-			return fmt.Errorf("pair %d is %+v; want images from 0 to %d and one of %d factors", n, p, d.Len()-1, len(s.Known.Factors))
+			return fmt.Errorf("pair %d is %+v; want images from 0 to %d and one of %d factors",
+				n, p, d.Len()-1, len(s.Known.Factors))
 		}
 	}
 	if err := s.Known.checkClasses(d.Len()); err != nil {
@@ -150,7 +153,8 @@ func (s *Split) Validate(d datasets.Dataset) error {
 func (s *Split) validateDrawn(d datasets.Dataset, columns int) error {
 	for i, a := range s.Actions {
 		if a.Factor < 0 || a.Factor >= len(d.Factors()) {
-			return fmt.Errorf("action %d (%s) changes factor %d; want one of the %d factors of dataset %s", i, a.Name, a.Factor, len(d.Factors()), d.Name())
+			return fmt.Errorf("action %d (%s) changes factor %d; want one of the %d factors of dataset %s",
+				i, a.Name, a.Factor, len(d.Factors()), d.Name())
 		}
 	}
 	if n := len(s.GroupActions); n > 0 && n != len(s.Groups) {
@@ -178,7 +182,8 @@ func checkImages(d datasets.Dataset, name string, images []int) error {
 	last := -1
 	for _, i := range images {
 		if i <= last || i >= d.Len() {
-			return fmt.Errorf("%s has image %d after %d; want images of dataset %s, 0 to %d, ascending", name, i, last, d.Name(), d.Len()-1)
+			return fmt.Errorf("%s has image %d after %d; want images of dataset %s, 0 to %d, ascending",
+				name, i, last, d.Name(), d.Len()-1)
 		}
 		last = i
 	}
@@ -248,7 +253,8 @@ func (l *Labels) addFactors(other *Labels) ([]int, error) {
 			column = len(l.Factors)
 			l.Factors = append(l.Factors, f)
 		}
-		if g := l.Factors[column]; g.Size != f.Size || g.Kind != f.Kind || !slices.Equal(g.Values, f.Values) || !slices.Equal(g.Angles, f.Angles) {
+		if g := l.Factors[column]; g.Size != f.Size || g.Kind != f.Kind || !slices.Equal(g.Values, f.Values) ||
+			!slices.Equal(g.Angles, f.Angles) {
 			return nil, fmt.Errorf("factor %q is %v with %d levels in one place and %v with %d levels in another; want different names for different factors",
 				f.Name, g.Kind, g.Size, f.Kind, f.Size)
 		}
@@ -276,7 +282,8 @@ func (l *Labels) checkAgreement() error {
 			l.At(i, merged)
 			for k, column := range l.factorColumns[p] {
 				if levels[k] >= 0 && levels[k] != merged[column] {
-					return fmt.Errorf("image %d has the level %d of factor %q in one place and %d in another", i, levels[k], l.Factors[column].Name, merged[column])
+					return fmt.Errorf("image %d has the level %d of factor %q in one place and %d in another",
+						i, levels[k], l.Factors[column].Name, merged[column])
 				}
 			}
 		}
@@ -303,7 +310,8 @@ func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
 			continue
 		}
 		if len(groups) > 0 && joined.Rotations != s.Rotations {
-			return nil, fmt.Errorf("there are groups with %d rotations in space and with %d; want the same number in all", joined.Rotations, s.Rotations)
+			return nil, fmt.Errorf("there are groups with %d rotations in space and with %d; want the same number in all",
+				joined.Rotations, s.Rotations)
 		}
 		kind, ok := kinds[s.M]
 		if !ok {

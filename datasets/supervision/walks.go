@@ -47,7 +47,8 @@ func (w *Walks) Validate() error {
 	case w.Actions < 1 || w.Actions >= maxGroupImages:
 		return config.Invalid("actions", "%d is out of range; want 1 to %d", w.Actions, maxGroupImages-1)
 	case w.Episodes < 1 || w.Episodes > maxGroupImages/(w.Actions+1):
-		return config.Invalid("episodes", "%d is out of range; want 1 to %d of this length", w.Episodes, maxGroupImages/(w.Actions+1))
+		return config.Invalid("episodes", "%d is out of range; want 1 to %d of this length",
+			w.Episodes, maxGroupImages/(w.Actions+1))
 	case w.Step < 1:
 		return config.Invalid("step", "%d is out of range; want 1 or more", w.Step)
 	case w.Ends != endsStay && w.Ends != endsReflect:
@@ -68,7 +69,8 @@ func (w *Walks) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	if w.Fixed {
 		return w.fixedSplit(d, e, s)
 	}
-	split := &Split{M: w.Actions + 1, Rotations: countRotations(d), Actions: e.actions, Drawn: &Drawn{M: w.Actions + 1, Count: w.Episodes, Draw: e.draw}}
+	split := &Split{M: w.Actions + 1, Rotations: countRotations(d), Actions: e.actions,
+		Drawn: &Drawn{M: w.Actions + 1, Count: w.Episodes, Draw: e.draw}}
 	if e.circular() {
 		split.Drawn.Moves, split.Drawn.K = MovesOf(d)
 	}
@@ -119,7 +121,8 @@ type episodes struct {
 }
 
 func (w *Walks) episodes(d datasets.Dataset) (*episodes, error) {
-	e := &episodes{Walks: *w, set: d, factors: d.Factors(), changed: make([]bool, len(d.Factors())), starts: knownImages(d)}
+	e := &episodes{Walks: *w, set: d, factors: d.Factors(), changed: make([]bool, len(d.Factors())),
+		starts: knownImages(d)}
 	if len(e.starts) == 0 {
 		return nil, fmt.Errorf("dataset %s has no image with all levels known", d.Name())
 	}
@@ -144,7 +147,8 @@ func (e *episodes) chooseActions() error {
 		case e.changed[k]:
 			return fmt.Errorf("factors[%d]: %q is repeated", i, name)
 		case f[k].Rotations != nil || f[k].Kind == factor.Categorical:
-			return fmt.Errorf("factors[%d]: %q is %s, without an order for steps; want circular or ordinal factors", i, name, f[k].Kind)
+			return fmt.Errorf("factors[%d]: %q is %s, without an order for steps; want circular or ordinal factors",
+				i, name, f[k].Kind)
 		}
 		chosen, e.changed[k] = append(chosen, k), true
 	}
@@ -159,7 +163,8 @@ func (e *episodes) chooseActions() error {
 	for _, k := range chosen {
 		f := e.factors[k]
 		if e.Step >= f.Size {
-			return fmt.Errorf("step %d is too long for factor %q of dataset %s; want 1 to %d", e.Step, f.Name, e.set.Name(), f.Size-1)
+			return fmt.Errorf("step %d is too long for factor %q of dataset %s; want 1 to %d",
+				e.Step, f.Name, e.set.Name(), f.Size-1)
 		}
 		for _, step := range []int{e.Step, -e.Step} {
 			e.actions = append(e.actions, Action{Name: fmt.Sprintf("%s%+d", f.Name, step), Factor: k, Step: step})
@@ -294,7 +299,8 @@ func (g *Drawn) validate(d datasets.Dataset, actions int) error {
 	case g.Draw != nil && (g.Pass != nil || g.Groups != nil) || g.Draw == nil && (g.Pass == nil) == (g.Groups == nil):
 		return fmt.Errorf("drawn groups want one of Draw, Pass and Groups")
 	case g.Draw == nil && len(g.Pass)+len(g.Groups) < g.M*g.Count:
-		return fmt.Errorf("%d groups of %d images are drawn from %d images; want at least %d", g.Count, g.M, len(g.Pass)+len(g.Groups), g.M*g.Count)
+		return fmt.Errorf("%d groups of %d images are drawn from %d images; want at least %d",
+			g.Count, g.M, len(g.Pass)+len(g.Groups), g.M*g.Count)
 	case len(g.Groups)%g.M != 0:
 		return fmt.Errorf("groups of %d images are drawn from %d images of groups; want a multiple", g.M, len(g.Groups))
 	}
@@ -330,7 +336,8 @@ func checkActions(g int, taken []int32, m, actions int) error {
 	}
 	for i, a := range taken {
 		if a < -1 || int(a) >= actions || i == 0 && a != -1 {
-			return fmt.Errorf("group %d, image %d: action %d; want -1 for a group's first image, and -1 to %d", g, i, a, actions-1)
+			return fmt.Errorf("group %d, image %d: action %d; want -1 for a group's first image, and -1 to %d",
+				g, i, a, actions-1)
 		}
 	}
 	return nil

@@ -30,7 +30,8 @@ func (m *momentum) Validate() error {
 func (m *momentum) New(parameters []engine.Parameter) engine.Optimizer {
 	d := &descent{settings: *m, parameters: parameters}
 	for _, p := range parameters {
-		d.velocities = append(d.velocities, engine.Parameter{Name: "velocity/" + p.Name, Value: make([]float32, len(p.Value))})
+		d.velocities = append(d.velocities,
+			engine.Parameter{Name: "velocity/" + p.Name, Value: make([]float32, len(p.Value))})
 	}
 	return d
 }

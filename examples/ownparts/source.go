@@ -35,7 +35,8 @@ func (n *noisy) Sample(_ context.Context, seed uint64) (*tables.Sample, error) {
 		levels := make([]int, len(grid))
 		grid.At(i, levels)
 		all = append(all, levels)
-		codes = append(codes, []float64{float64(levels[0]) + n.Sigma*s.NormFloat64(), float64(levels[1]) + n.Sigma*s.NormFloat64()})
+		codes = append(codes, []float64{float64(levels[0]) + n.Sigma*s.NormFloat64(),
+			float64(levels[1]) + n.Sigma*s.NormFloat64()})
 	}
 	m, err := metrics.FromRows(codes)
 	if err != nil {

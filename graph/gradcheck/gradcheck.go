@@ -170,7 +170,8 @@ func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) ou
 		t.Helper()
 		for k, want := range first.tensors() {
 			if j := differs(other.tensors()[k], want); j >= 0 {
-				t.Errorf("%s: tensor %d (value, loss, gradients), element %d: %v %s, %v before", name, k, j, at(other.tensors()[k], j), how, at(want, j))
+				t.Errorf("%s: tensor %d (value, loss, gradients), element %d: %v %s, %v before",
+					name, k, j, at(other.tensors()[k], j), how, at(want, j))
 				return
 			}
 		}
@@ -230,7 +231,8 @@ func checkConstants[T float32 | float64](t testing.TB, c Case, name string, valu
 func checkRounded[T float32 | float64](t testing.TB, c Case, how string, got, want outcome) {
 	t.Helper()
 	if differs(got.value, want.value) >= 0 || got.loss != want.loss {
-		t.Errorf("%s in %T: the value is %v %s (loss %v), %v before (%v)", c.Name, T(0), got.value, how, got.loss, want.value, want.loss)
+		t.Errorf("%s in %T: the value is %v %s (loss %v), %v before (%v)", c.Name, T(0), got.value, how, got.loss, want.value,
+			want.loss)
 	}
 	rounding := 0x1p-50
 	if _, ok := any(T(0)).(float32); ok {
@@ -357,7 +359,8 @@ func (c Case) compare32(t testing.TB, what string, got, want []float64) {
 	}
 	for i, w := range want {
 		if !(math.Abs(got[i]-w) <= c.Tolerance32*scale) {
-			t.Errorf("%s: element %d of the %s is %v in float32, %v in float64 (tolerance %v)", c.Name, i, what, got[i], w, c.Tolerance32*scale)
+			t.Errorf("%s: element %d of the %s is %v in float32, %v in float64 (tolerance %v)",
+				c.Name, i, what, got[i], w, c.Tolerance32*scale)
 			return
 		}
 	}

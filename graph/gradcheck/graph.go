@@ -81,7 +81,8 @@ func input[T float32 | float64](e *gorgonia.ExprGraph, name string, shape tensor
 		return gorgonia.NewScalar(e, dt, gorgonia.WithName(name), gorgonia.WithValue(t)), backing
 	}
 	t := tensor.New(tensor.WithShape(shape.Clone()...), tensor.WithBacking(backing))
-	return gorgonia.NewTensor(e, dt, shape.Dims(), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithValue(t)), backing
+	return gorgonia.NewTensor(e, dt, shape.Dims(), gorgonia.WithShape(shape...), gorgonia.WithName(name),
+		gorgonia.WithValue(t)), backing
 }
 
 // innerProduct returns the scalar sum_i a_i b_i.

@@ -31,7 +31,8 @@ func Node(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, shape ...int) *go
 			v.Set(i, x)
 		}
 	}
-	return gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithValue(v))
+	return gorgonia.NewTensor(g, dt, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name),
+		gorgonia.WithValue(v))
 }
 
 // AllocationFree fails the test if running a loss with its gradients allocates.

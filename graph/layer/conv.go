@@ -41,7 +41,8 @@ func Conv(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 // respect to its result. With SAME padding, height' = height*stride. With Valid, height' = (height-1)*stride + k.
 func ConvTranspose(x, w, bias *gorgonia.Node, o ConvOptions) (*gorgonia.Node, error) {
 	return convolution(&convKind{"transposed convolution", convTransposeShape, true,
-		kernelOf(conv.NewTranspose), kernelOf(conv.NewMixedTranspose), kernels.ConvTranspose, kernels.ConvTransposeGradient}, x, w, bias, o)
+		kernelOf(conv.NewTranspose), kernelOf(conv.NewMixedTranspose), kernels.ConvTranspose, kernels.ConvTransposeGradient},
+		x, w, bias, o)
 }
 
 type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, error)
@@ -78,9 +79,10 @@ func convolution(k *convKind, x, w, bias *gorgonia.Node, o ConvOptions) (*gorgon
 		})
 	}
 	return graph.Apply(graph.Spec{
-		Name:       k.name,
-		Key:        graph.Key(o.Stride, o.Activation, o.Valid, o.Symmetric),
-		Attributes: map[string]any{"stride": o.Stride, "activation": o.Activation.String(), "valid": o.Valid, "symmetric": o.Symmetric},
+		Name: k.name,
+		Key:  graph.Key(o.Stride, o.Activation, o.Valid, o.Symmetric),
+		Attributes: map[string]any{"stride": o.Stride, "activation": o.Activation.String(), "valid": o.Valid,
+			"symmetric": o.Symmetric},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			s, err := checkConv(k.geometry, in, o)
 			return tensor.Shape{s.Batch, s.OutH, s.OutW, s.OutC}, err

@@ -24,7 +24,8 @@ func Crop(x *gorgonia.Node, height, width int) (*gorgonia.Node, error) {
 				return nil, err
 			}
 			if height < 1 || width < 1 || height > s[1] || width > s[2] {
-				return nil, graph.Wanted(fmt.Sprintf("between 1 by 1 and %d by %d pixels, the size of the images", s[1], s[2]), fmt.Sprintf("%d by %d", height, width))
+				return nil, graph.Wanted(fmt.Sprintf("between 1 by 1 and %d by %d pixels, the size of the images", s[1], s[2]),
+					fmt.Sprintf("%d by %d", height, width))
 			}
 			return tensor.Shape{s[0], height, width, s[3]}, nil
 		},

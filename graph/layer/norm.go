@@ -104,7 +104,8 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 			return normShape{}, graph.Wanted(fmt.Sprintf("a number of groups that divides %d channels", c), groups)
 		}
 		if !o.Single && x.TotalSize()/x[0]/groups < 2 {
-			return normShape{}, graph.Wanted("more than one element to normalise by in each group", fmt.Sprintf("%d groups of %v", groups, x[1:]))
+			return normShape{}, graph.Wanted("more than one element to normalise by in each group",
+				fmt.Sprintf("%d groups of %v", groups, x[1:]))
 		}
 		return normShape{sets: x[0], groups: groups}, nil
 	})
@@ -112,7 +113,8 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 
 // normalisation adds a normalisation. groups is the number of groups of channels, or 0 for a normalisation without
 // groups. The inputs are x, moments, gamma and beta, without nil nodes.
-func normalisation(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
+func normalisation(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions,
+	describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
 	if (gamma == nil) != (beta == nil) {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted("gamma and beta", "one of them"))
 	}

@@ -81,7 +81,8 @@ func newBatchMoments[T graph.Float](x []int, parts int) *batchMoments[T] {
 	for _, d := range x {
 		n *= d
 	}
-	m := &batchMoments[T]{sets: parts, rows: n / c / parts, channels: c, sum: make([]float64, parts*c), square: make([]float64, parts*c)}
+	m := &batchMoments[T]{sets: parts, rows: n / c / parts, channels: c, sum: make([]float64, parts*c),
+		square: make([]float64, parts*c)}
 	m.partials = newPartials[T](newPieces(m.sets, m.rows, c))
 	m.item = m.addPiece
 	return m

@@ -28,8 +28,8 @@ type norm[T graph.Float] struct {
 
 func newNorm[T graph.Float](s normShape) *norm[T] {
 	n := s.sets * s.channels
-	f := &norm[T]{normShape: s, mean: make([]T, n), inverse: make([]T, n), scale: make([]T, n), b: make([]T, n), offset: make([]T, n),
-		sum: make([]float64, n), product: make([]float64, n), floor: T(math.Inf(-1))}
+	f := &norm[T]{normShape: s, mean: make([]T, n), inverse: make([]T, n), scale: make([]T, n), b: make([]T, n),
+		offset: make([]T, n), sum: make([]float64, n), product: make([]float64, n), floor: T(math.Inf(-1))}
 	if s.relu {
 		f.floor = 0
 	}
@@ -42,7 +42,8 @@ func newNorm[T graph.Float](s normShape) *norm[T] {
 		}
 		f.partials = newPartials[T](whole)
 	}
-	f.forwardItem, f.mapItem, f.backwardItem, f.sumItem, f.slopeItem = f.forwardSet, f.mapPiece, f.backwardSet, f.sumPiece, f.slopePiece
+	f.forwardItem, f.mapItem, f.backwardItem, f.sumItem, f.slopeItem = f.forwardSet, f.mapPiece, f.backwardSet, f.sumPiece,
+		f.slopePiece
 	return f
 }
 
@@ -93,7 +94,8 @@ func (f *norm[T]) setLine(first int) {
 func (f *norm[T]) mapPiece(_, i int) {
 	p := f.partials.pieces[i]
 	start, channel := f.offsetsOf(p)
-	kernel.ChannelMap(f.y[start:], f.x[start:], f.mean[channel:channel+p.last-p.first], f.scale[channel:], f.offset[channel:], p.to-p.from, f.channels, f.floor)
+	kernel.ChannelMap(f.y[start:], f.x[start:], f.mean[channel:channel+p.last-p.first], f.scale[channel:],
+		f.offset[channel:], p.to-p.from, f.channels, f.floor)
 }
 
 // offsetsOf returns the offset of a piece in x, and the offset of its channels in arrays [sets, channels].
@@ -171,7 +173,8 @@ func (f *norm[T]) sumPiece(_, i int) {
 	n, rows := p.last-p.first, p.to-p.from
 	switch {
 	case f.relu && n == f.channels:
-		numeric.ActivationGradient(kernel.ReLUActivation, f.masked[start:][:rows*n], f.dy[start:][:rows*n], f.y[start:][:rows*n])
+		numeric.ActivationGradient(kernel.ReLUActivation, f.masked[start:][:rows*n], f.dy[start:][:rows*n],
+			f.y[start:][:rows*n])
 	case f.relu:
 		for r := 0; r < rows*f.channels; r += f.channels {
 			numeric.ActivationGradient(kernel.ReLUActivation, f.masked[start+r:][:n], f.dy[start+r:][:n], f.y[start+r:][:n])
@@ -217,7 +220,8 @@ func (f *norm[T]) setInputLine(set int) {
 func (f *norm[T]) slopePiece(_, i int) {
 	p := f.partials.pieces[i]
 	start, channel := f.offsetsOf(p)
-	kernel.ChannelGradient(f.dx[start:], f.gradientOf(start), f.x[start:], f.mean[channel:channel+p.last-p.first], f.scale[channel:], f.b[channel:], f.offset[channel:], p.to-p.from, f.channels)
+	kernel.ChannelGradient(f.dx[start:], f.gradientOf(start), f.x[start:], f.mean[channel:channel+p.last-p.first],
+		f.scale[channel:], f.b[channel:], f.offset[channel:], p.to-p.from, f.channels)
 }
 
 // backwardSet computes the sums and dx of a set.

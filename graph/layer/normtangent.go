@@ -21,7 +21,8 @@ var errBatchTangent = errors.New("the moments of a batch couple its images, and 
 //	gamma (t - mean(t) - h mean(h t))/s
 //
 // With given moments, the tangent is gamma t/s. The node is differentiable with respect to x, gamma and t.
-func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in []*gorgonia.Node, out, t *gorgonia.Node) (*gorgonia.Node, error) {
+func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in []*gorgonia.Node,
+	out, t *gorgonia.Node) (*gorgonia.Node, error) {
 	shapes := make([]tensor.Shape, len(in))
 	diff := make([]bool, len(in)+1)
 	for i, n := range in {

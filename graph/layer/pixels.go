@@ -30,7 +30,8 @@ func checkTimes(x tensor.Shape, times int) error {
 	case times < 1:
 		return graph.Wanted("times of 1 or more", times)
 	case times > maxElements || x.TotalSize() > maxElements/times/times:
-		return graph.Wanted(fmt.Sprintf("a result of at most %d elements", maxElements), fmt.Sprintf("images %v, %d times as high and wide", x, times))
+		return graph.Wanted(fmt.Sprintf("a result of at most %d elements", maxElements),
+			fmt.Sprintf("images %v, %d times as high and wide", x, times))
 	}
 	return nil
 }

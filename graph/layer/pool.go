@@ -51,7 +51,8 @@ func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
 			case o.Stride < 1:
 				return rows, columns, graph.Wanted("a stride of 1 or more", o.Stride)
 			case o.Valid && (o.Size > s[1] || o.Size > s[2]):
-				return rows, columns, graph.Wanted(fmt.Sprintf("images of %d by %d pixels or more (or SAME padding)", o.Size, o.Size), s)
+				return rows, columns, graph.Wanted(fmt.Sprintf("images of %d by %d pixels or more (or SAME padding)",
+					o.Size, o.Size), s)
 			}
 			return o.side(s[1]), o.side(s[2]), nil
 		}, x)
@@ -68,7 +69,8 @@ func AdaptivePool(x *gorgonia.Node, kind PoolKind, height, width int) (*gorgonia
 		map[string]any{"kind": string(kind), "height": height, "width": width},
 		func(s tensor.Shape) (rows, columns kernels.Side, err error) {
 			if height < 1 || width < 1 || height > maxElements || width > maxElements || height*width > maxElements/(s[0]*s[3]) {
-				return rows, columns, graph.Wanted(fmt.Sprintf("1 by 1 bins or more, and at most %d elements", maxElements), fmt.Sprintf("%d by %d bins of %v", height, width, s))
+				return rows, columns, graph.Wanted(fmt.Sprintf("1 by 1 bins or more, and at most %d elements", maxElements),
+					fmt.Sprintf("%d by %d bins of %v", height, width, s))
 			}
 			return kernels.Side{Pixels: s[1], Count: height}, kernels.Side{Pixels: s[2], Count: width}, nil
 		}, x)
@@ -102,7 +104,8 @@ func spans(s kernels.Side) (list []span) {
 }
 
 // pooling adds a pooling; sides computes the positions of the windows from the shape of the images.
-func pooling(name string, kind PoolKind, key string, attributes map[string]any, sides func(tensor.Shape) (rows, columns kernels.Side, err error), x *gorgonia.Node) (*gorgonia.Node, error) {
+func pooling(name string, kind PoolKind, key string, attributes map[string]any,
+	sides func(tensor.Shape) (rows, columns kernels.Side, err error), x *gorgonia.Node) (*gorgonia.Node, error) {
 	if kind != Max && kind != Average {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted(`kind "max" or "average"`, fmt.Sprintf("%q", string(kind))))
 	}
@@ -189,7 +192,8 @@ type maxPool[T graph.Float] struct {
 }
 
 func newMaxPool[T graph.Float](s tensor.Shape, rows, columns []span) *maxPool[T] {
-	p := &maxPool[T]{batch: s[0], height: s[1], width: s[2], channels: s[3], rows: rows, columns: columns, do: kernel.ArithmeticOf[T](), lines: make([][]T, parallel.Threads())}
+	p := &maxPool[T]{batch: s[0], height: s[1], width: s[2], channels: s[3], rows: rows, columns: columns,
+		do: kernel.ArithmeticOf[T](), lines: make([][]T, parallel.Threads())}
 	for i := range p.lines {
 		p.lines[i] = make([]T, p.width*p.channels)
 	}

@@ -60,7 +60,8 @@ type pass[T graph.Float] struct {
 }
 
 func (p *pass[T]) init(batch, channels int, rows, columns axis) {
-	*p = pass[T]{batch: batch, channels: channels, rows: rows, columns: columns, do: kernel.ArithmeticOf[T](), lines: make([][]T, parallel.Threads())}
+	*p = pass[T]{batch: batch, channels: channels, rows: rows, columns: columns, do: kernel.ArithmeticOf[T](),
+		lines: make([][]T, parallel.Threads())}
 	for i := range p.lines {
 		p.lines[i] = make([]T, columns.in*channels)
 	}

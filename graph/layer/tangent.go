@@ -15,7 +15,8 @@ import (
 
 // linearTangent is the Tangent of an operation that is linear in its only input: it applies the operation to the
 // tangent.
-func linearTangent(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+func linearTangent(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node,
+	along []*gorgonia.Node) (*gorgonia.Node, error) {
 	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return apply(along[0])
 	}
@@ -24,7 +25,8 @@ func linearTangent(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in
 // maxPoolTangent returns, for each window, the element of t at the position of the window's maximum in x. y holds the
 // maxima. If several elements are equal, the first one in row-major order counts. The node is differentiable with
 // respect to t.
-func maxPoolTangent(name, key string, sides func(tensor.Shape) (rows, columns kernels.Side, err error), x, y, t *gorgonia.Node) (*gorgonia.Node, error) {
+func maxPoolTangent(name, key string, sides func(tensor.Shape) (rows, columns kernels.Side, err error),
+	x, y, t *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "tangent of " + name,
 		Key:  key,

@@ -219,7 +219,8 @@ func contents(v gorgonia.Value, single []float32, double []float64) ([]float32, 
 			return nil, v.Float64s(), nil
 		}
 	}
-	return nil, nil, fmt.Errorf("%T of type %v and shape %v; want float32 or float64 in row-major order", v, v.Dtype(), v.Shape())
+	return nil, nil, fmt.Errorf("%T of type %v and shape %v; want float32 or float64 in row-major order",
+		v, v.Dtype(), v.Shape())
 }
 
 // write stores a scalar, and sets a gradient to 0 if machines add to it.

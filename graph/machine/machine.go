@@ -170,7 +170,8 @@ func childrenOf(g *gorgonia.ExprGraph, n *gorgonia.Node) (list gorgonia.Nodes) {
 }
 
 func (m *Machine) newStep(n *gorgonia.Node, children []*gorgonia.Node) step {
-	s := step{node: n, shape: n.Shape(), op: n.Op(), in: make([]int, len(children)), args: make([]gorgonia.Value, len(children))}
+	s := step{node: n, shape: n.Shape(), op: n.Op(), in: make([]int, len(children)),
+		args: make([]gorgonia.Value, len(children))}
 	for i, c := range children {
 		s.in[i] = m.index[c]
 	}

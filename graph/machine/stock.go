@@ -110,7 +110,8 @@ func (t *total) addDense(a, b *tensor.Dense) bool {
 
 func plain(t *tensor.Dense) bool {
 	dt := t.Dtype()
-	return (dt == tensor.Float32 || dt == tensor.Float64) && !t.RequiresIterator() && t.DataOrder().IsRowMajor() && !t.IsScalar()
+	return (dt == tensor.Float32 || dt == tensor.Float64) && !t.RequiresIterator() && t.DataOrder().IsRowMajor() &&
+		!t.IsScalar()
 }
 
 // adder adds arrays of equal length on all threads.

@@ -29,7 +29,8 @@ func NewAverage(p *Params, prefix string) (*Average, error) {
 		}
 		target, source := p.Get(name), p.Get(sourceName)
 		if source == nil || !source.Shape().Eq(target.Shape()) {
-			return nil, fmt.Errorf("parameter %q: it has nothing to follow; want a parameter %q of shape %v", name, sourceName, target.Shape())
+			return nil, fmt.Errorf("parameter %q: it has nothing to follow; want a parameter %q of shape %v",
+				name, sourceName, target.Shape())
 		}
 		names = append(names, sourceName)
 		targets, sources = append(targets, target.Float32s()), append(sources, source.Float32s())

@@ -64,7 +64,8 @@ func (l LayerList) stages() (stages []stage, width Channels, images bool, err er
 				width = v.Channels
 			}
 		default:
-			return nil, 0, false, unmirrored(i, c.Name, "of layers that change shapes only conv, residual, pool and dense have one")
+			return nil, 0, false, unmirrored(i, c.Name,
+				"of layers that change shapes only conv, residual, pool and dense have one")
 		}
 		if n := len(stages); n > 0 && fixedPool(stages[n-1].layer) {
 			return nil, 0, false, unmirrored(i-1, "pool", "it makes one size of images of any")
@@ -75,7 +76,8 @@ func (l LayerList) stages() (stages []stage, width Channels, images bool, err er
 }
 
 func unmirrored(index int, name, why string) error {
-	return fmt.Errorf("there is no mirror image of layer %d (from 0) of the encoder, %s: %s; want a decoder", index, name, why)
+	return fmt.Errorf("there is no mirror image of layer %d (from 0) of the encoder, %s: %s; want a decoder",
+		index, name, why)
 }
 
 func fixedPool(l Layer) bool {
@@ -182,9 +184,11 @@ func (s stage) inverseConv(v *ConvLayer) LayerList {
 		if padding == symmetricPadding {
 			padding = samePadding
 		}
-		return LayerList{{"deconv", &DeconvLayer{Channels: s.before, Kernel: v.Kernel, Stride: v.Stride, Padding: padding, Fan: fanOverlap, Weighted: w}}}
+		return LayerList{{"deconv", &DeconvLayer{Channels: s.before, Kernel: v.Kernel, Stride: v.Stride, Padding: padding,
+			Fan: fanOverlap, Weighted: w}}}
 	}
-	c := LayerChoice{"conv", &ConvLayer{Channels: s.before, Kernel: v.Kernel, Stride: 1, Padding: samePadding, Weighted: w}}
+	c := LayerChoice{"conv", &ConvLayer{Channels: s.before, Kernel: v.Kernel, Stride: 1, Padding: samePadding,
+		Weighted: w}}
 	if v.Stride > 1 {
 		return LayerList{upsamplePart(v.Stride), c}
 	}

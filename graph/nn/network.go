@@ -91,7 +91,8 @@ func (l LayerList) Validate() error {
 	for i, c := range l {
 		key := fmt.Sprintf("%d.%s", i, c.Name)
 		if c.Value == nil {
-			return config.Invalid(strconv.Itoa(i), "layer %q has no settings; want the settings that its entry's New returns", c.Name)
+			return config.Invalid(strconv.Itoa(i), "layer %q has no settings; want the settings that its entry's New returns",
+				c.Name)
 		}
 		if n, ok := c.Value.(interface{ Named() string }); ok && strings.ContainsAny(n.Named(), "/*. ") {
 			return config.Invalid(key+".name", "%q has a slash, star, point or space; want a name without them", n.Named())
@@ -102,7 +103,8 @@ func (l LayerList) Validate() error {
 		}
 		in, out := f.Forms()
 		if before == Rows && in == Images {
-			return config.Invalid(key, "%s takes images, but %s makes rows; want %s before %s, or an image layer between them", c.Name, from, c.Name, from)
+			return config.Invalid(key, "%s takes images, but %s makes rows; want %s before %s, or an image layer between them",
+				c.Name, from, c.Name, from)
 		}
 		if before == Images && in == Rows {
 			return config.Invalid(key, "%s takes rows, but %s makes images; want flatten between them", c.Name, from)
@@ -118,7 +120,8 @@ func (l LayerList) uniqueNames() error {
 	indexOf := map[string]int{}
 	for _, p := range l.parts() {
 		if first, ok := indexOf[p.name]; ok && first != p.index {
-			return config.Invalid(fmt.Sprintf("%d.%s", p.index, p.Name), "layers %d and %d (from 0) are both named %q; want two names", first, p.index, p.name)
+			return config.Invalid(fmt.Sprintf("%d.%s", p.index, p.Name),
+				"layers %d and %d (from 0) are both named %q; want two names", first, p.index, p.name)
 		}
 		indexOf[p.name] = p.index
 	}

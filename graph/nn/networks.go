@@ -41,37 +41,42 @@ const (
 
 // Encoders lists the encoders that a config can name.
 var Encoders = &registry.Registry[Encoder]{Kind: "encoder", Entries: []registry.Entry[Encoder]{
-	{Name: "layers", Doc: "your list of layers (kinds: unravel list layers); without a list, an example", New: func() Encoder { return exampleEncoder() }},
-	{Name: "conv64", Doc: "four 4x4 convolutions of stride 2 and a dense layer, for image sides divisible by 16", Source: conv64Source,
-		New: func() Encoder { return NewConvEncoder() }},
+	{Name: "layers", Doc: "your list of layers (kinds: unravel list layers); without a list, an example",
+		New: func() Encoder { return exampleEncoder() }},
+	{Name: "conv64", Doc: "four 4x4 convolutions of stride 2 and a dense layer, for image sides divisible by 16",
+		Source: conv64Source, New: func() Encoder { return NewConvEncoder() }},
 	{Name: "locatello", Doc: "conv64 with 2x2 filters in the last two convolutions", Source: locatelloSource,
 		New: func() Encoder { e := NewConvEncoder(); e.SmallKernels = true; return e }},
 	{Name: "conv64-norm", Doc: "five convolutions and a 1x1 convolution, each with a normalisation, for image sides divisible by 16",
 		Source: "Cao et al. 2022, table 2", New: func() Encoder { return NewNormedEncoder() }},
 	{Name: "mlp", Doc: mlpDoc, New: func() Encoder { return NewMLP() }},
 	{Name: "dense-norm", Doc: denseNormDoc, Source: denseNormSource, New: func() Encoder { return newDenseNorm() }},
-	{Name: "burgess", Doc: "four convolutions of stride 2 and two dense layers, for image sides divisible by 16", Source: burgessSource,
-		New: func() Encoder { return newBurgess() }},
-	{Name: "small-conv", Doc: "four 3x3 convolutions of stride 2 and a dense layer, for images of any size", New: func() Encoder { return newSmallConv() }},
+	{Name: "burgess", Doc: "four convolutions of stride 2 and two dense layers, for image sides divisible by 16",
+		Source: burgessSource, New: func() Encoder { return newBurgess() }},
+	{Name: "small-conv", Doc: "four 3x3 convolutions of stride 2 and a dense layer, for images of any size",
+		New: func() Encoder { return newSmallConv() }},
 	{Name: "resnet18", Doc: "residual network of 18 layers for small images, without pooling at the start: 512 features, for images of any size",
 		Source: resnetSource, New: func() Encoder { return newResNet18() }},
-	{Name: "resnet-ae", Doc: "four residual blocks of stride 2 and a dense layer, for images of any size", Source: resnetSource,
-		New: func() Encoder { return newResNetAE() }},
+	{Name: "resnet-ae", Doc: "four residual blocks of stride 2 and a dense layer, for images of any size",
+		Source: resnetSource, New: func() Encoder { return newResNetAE() }},
 }}
 
 // Decoders lists the decoders that a config can name.
 var Decoders = &registry.Registry[Decoder]{Kind: "decoder", Entries: []registry.Entry[Decoder]{
 	{Name: "layers", Doc: "your list of layers that ends in images (kinds: unravel list layers); without a list, an example", New: func() Decoder { return exampleDecoder() }},
-	{Name: "conv64", Doc: "two dense layers and four transposed convolutions of stride 2, for image sides divisible by 16", Source: conv64Source,
+	{Name: "conv64", Doc: "two dense layers and four transposed convolutions of stride 2, for image sides divisible by 16",
+		Source: conv64Source, New: func() Decoder { return NewConvDecoder() }},
+	{Name: "locatello", Doc: "decoder of conv64", Source: locatelloSource,
 		New: func() Decoder { return NewConvDecoder() }},
-	{Name: "locatello", Doc: "decoder of conv64", Source: locatelloSource, New: func() Decoder { return NewConvDecoder() }},
 	{Name: "mlp", Doc: mlpDoc, New: func() Decoder { return NewMLP() }},
-	{Name: "dense-norm", Doc: denseNormDoc, Source: denseNormSource, New: func() Decoder { return newDenseNorm().Mirror() }},
+	{Name: "dense-norm", Doc: denseNormDoc, Source: denseNormSource,
+		New: func() Decoder { return newDenseNorm().Mirror() }},
 	{Name: "burgess", Doc: "two dense layers and four transposed convolutions of stride 2, for image sides divisible by 16", Source: burgessSource,
 		New: func() Decoder { return newBurgess() }},
-	{Name: "small-conv", Doc: "two dense layers and four enlargements by 2 with convolutions, to images of any size", New: func() Decoder { return newSmallConv() }},
-	{Name: "resnet-ae", Doc: "two dense layers and four residual blocks that enlarge by 2, to images of any size", Source: resnetSource,
-		New: func() Decoder { return newResNetAE() }},
+	{Name: "small-conv", Doc: "two dense layers and four enlargements by 2 with convolutions, to images of any size",
+		New: func() Decoder { return newSmallConv() }},
+	{Name: "resnet-ae", Doc: "two dense layers and four residual blocks that enlarge by 2, to images of any size",
+		Source: resnetSource, New: func() Decoder { return newResNetAE() }},
 }}
 
 // EncoderChoice is the choice of an encoder in a config: `conv64`, or `{mlp: {hidden: [256]}}`.

@@ -65,7 +65,8 @@ func Norm(g *Graph, x *gorgonia.Node, name string, o NormOptions) (*gorgonia.Nod
 		return nil, inLayer(name, err)
 	}
 	if x == nil || x.Dims() != 2 && x.Dims() != 4 {
-		return nil, inLayer(name, fmt.Errorf("input is %s; want images [batch, height, width, channels] or rows [batch, channels]", shapeOf(x)))
+		return nil, inLayer(name,
+			fmt.Errorf("input is %s; want images [batch, height, width, channels] or rows [batch, channels]", shapeOf(x)))
 	}
 	s := x.Shape()
 	channels := s[x.Dims()-1]
@@ -126,7 +127,8 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.Nor
 	var err error
 	channels := x.Shape()[x.Dims()-1]
 	source := strings.TrimPrefix(name, g.prefix)
-	fixed := !g.Training || g.isFrozen(source+"/running") || gamma != nil && g.isFrozen(source+"/gamma") && g.isFrozen(source+"/beta")
+	fixed := !g.Training || g.isFrozen(source+"/running") || gamma != nil && g.isFrozen(source+"/gamma") &&
+		g.isFrozen(source+"/beta")
 	if fixed || !g.holdsStates { // targets have no separate running moments
 		if running, err = g.State(source+"/running", tensor.Shape{1, 2, channels}, zeroMeans); err != nil {
 			return nil, err
@@ -141,7 +143,8 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.Nor
 		return nil, err
 	}
 	if running != nil {
-		g.running = append(g.running, Running{Moments: moments, values: Data(running), count: x.Shape().TotalSize() / channels / parts})
+		g.running = append(g.running,
+			Running{Moments: moments, values: Data(running), count: x.Shape().TotalSize() / channels / parts})
 	}
 	return layer.BatchNorm(x, moments, gamma, beta, o)
 }

@@ -38,7 +38,8 @@ func (e *NormedEncoder) Validate() error {
 		return config.Invalid("norm", "%w", err)
 	}
 	if e.Norm == GroupNorm && (e.Groups < 1 || 32%e.Groups != 0) {
-		return config.Invalid("groups", "want a number that divides 32, the channels of the first convolution, got %d", e.Groups)
+		return config.Invalid("groups", "want a number that divides 32, the channels of the first convolution, got %d",
+			e.Groups)
 	}
 	if e.Norm == GroupNorm && e.FinalNorm && e.Features%e.Groups != 0 {
 		return config.Invalid("groups", "want a number that divides the %d features, got %d", e.Features, e.Groups)

@@ -132,7 +132,8 @@ func (g *Graph) Beside(p *Params) *Graph {
 // the name of its source parameter; see [Average]. The target of a frozen batch norm normalises by the same running
 // moments.
 func (g *Graph) Targets(prefix string) *Graph {
-	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, Frozen: g.Frozen, holdsStates: true, prefix: prefix}
+	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views,
+		Frozen: g.Frozen, holdsStates: true, prefix: prefix}
 }
 
 // isFrozen reports whether a parameter is frozen; see [Graph.Frozen].
@@ -203,7 +204,8 @@ func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err e
 
 func (g *Graph) addNode(name string, t *tensor.Dense) *gorgonia.Node {
 	s := t.Shape()
-	n := gorgonia.NewTensor(g.ExprGraph, t.Dtype(), s.Dims(), gorgonia.WithShape(s.Clone()...), gorgonia.WithName(name), gorgonia.WithValue(t))
+	n := gorgonia.NewTensor(g.ExprGraph, t.Dtype(), s.Dims(), gorgonia.WithShape(s.Clone()...), gorgonia.WithName(name),
+		gorgonia.WithValue(t))
 	g.nodes[name] = n
 	return n
 }
@@ -268,7 +270,8 @@ func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nod
 func (g *Graph) checkSource(n *gorgonia.Node, operands gorgonia.Nodes) error {
 	if n.Op() == nil && g.nodes[n.Name()] != n && !strings.HasPrefix(n.Name(), "constant ") { // package graph gives constants this name
 		return fmt.Errorf("nothing trains the node %q of shape %v; want Trainer.Network for weights of a loss, "+
-			"Param of the nn.Graph for weights of a network, or gorgonia.NewConstant with a name for fixed numbers", n.Name(), n.Shape())
+			"Param of the nn.Graph for weights of a network, or gorgonia.NewConstant with a name for fixed numbers",
+			n.Name(), n.Shape())
 	}
 	for _, c := range operands {
 		if c.Op() != nil && c.Value() == nil && len(operandsOf(g.ExprGraph, c)) == 0 {

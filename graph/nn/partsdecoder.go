@@ -69,7 +69,8 @@ func (l *DeconvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return layer.ConvTranspose(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
+	return layer.ConvTranspose(x, w, b,
+		layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding})
 }
 
 // ImageLayer maps rows to images: a dense layer with height x width x channels columns, and a reshape.

@@ -117,11 +117,13 @@ func (l *PoolLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	}
 	if l.To != nil {
 		if s := x.Shape(); l.To[0] > s[1] || l.To[1] > s[2] {
-			return nil, fmt.Errorf("to is %d by %d pixels, and the images have shape %v; want at most their height and width", l.To[0], l.To[1], s[1:])
+			return nil, fmt.Errorf("to is %d by %d pixels, and the images have shape %v; want at most their height and width",
+				l.To[0], l.To[1], s[1:])
 		}
 		return layer.AdaptivePool(x, layer.PoolKind(l.Kind), l.To[0], l.To[1])
 	}
-	return layer.Pool(x, layer.PoolOptions{Kind: layer.PoolKind(l.Kind), Size: l.Size, Stride: l.step(), Valid: l.Padding == validPadding})
+	return layer.Pool(x, layer.PoolOptions{Kind: layer.PoolKind(l.Kind), Size: l.Size, Stride: l.step(),
+		Valid: l.Padding == validPadding})
 }
 
 // Interpolations of upsampling.

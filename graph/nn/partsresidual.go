@@ -40,7 +40,8 @@ type ResidualLayer struct {
 }
 
 func newResidualLayer() *ResidualLayer {
-	return &ResidualLayer{Stride: 1, Times: 1, Upsample: 1, Kind: basicBlock, Kernel: 3, Norm: BatchNorm, Groups: defaultGroups, Activation: "relu"}
+	return &ResidualLayer{Stride: 1, Times: 1, Upsample: 1, Kind: basicBlock, Kernel: 3, Norm: BatchNorm,
+		Groups: defaultGroups, Activation: "relu"}
 }
 
 func (l *ResidualLayer) Validate() error {
@@ -59,7 +60,8 @@ func (l *ResidualLayer) Validate() error {
 		}
 	}
 	if l.Stride > 1 && l.Upsample > 1 {
-		return config.Invalid("upsample", "stride %d makes images smaller and upsample %d larger; want only one of them", l.Stride, l.Upsample)
+		return config.Invalid("upsample", "stride %d makes images smaller and upsample %d larger; want only one of them",
+			l.Stride, l.Upsample)
 	}
 	if err := validNormKind("norm", l.Norm, l.Groups); err != nil {
 		return err
@@ -135,7 +137,8 @@ func (l *ResidualLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
 			return nil, err
 		}
 		if !slices.Equal(x.Shape(), y.Shape()) {
-			return nil, fmt.Errorf("its layers make shape %v of %v, which cannot be added; want layers that keep the shape", y.Shape()[1:], x.Shape()[1:])
+			return nil, fmt.Errorf("its layers make shape %v of %v, which cannot be added; want layers that keep the shape",
+				y.Shape()[1:], x.Shape()[1:])
 		}
 		return layer.Add(y, x, a)
 	}

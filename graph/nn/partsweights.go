@@ -61,7 +61,8 @@ func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) 
 
 // parameters creates the weights and the bias of a layer. The weights have the given shape. The initialisers use the
 // fan in and fan out of the shape fan.
-func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) (weights, bias *gorgonia.Node, a graph.Activation, err error) {
+func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) (weights, bias *gorgonia.Node,
+	a graph.Activation, err error) {
 	if a, err = parsedActivation(w.Activation); err != nil {
 		return nil, nil, a, err
 	}
@@ -144,7 +145,8 @@ func (l *ConvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return layer.Conv(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding, Symmetric: l.Padding == symmetricPadding})
+	return layer.Conv(x, w, b, layer.ConvOptions{Stride: l.Stride, Activation: a, Valid: l.Padding == validPadding,
+		Symmetric: l.Padding == symmetricPadding})
 }
 
 // between returns the number of channels in images x and in the result of a layer.

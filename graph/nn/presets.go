@@ -29,11 +29,13 @@ func convPart(channels Channels, kernel, stride int, activation string) LayerCho
 }
 
 func densePart(units int, activation, name string) LayerChoice {
-	return LayerChoice{"dense", &DenseLayer{Units: Channels(units), Weighted: Weighted{Activation: activation, LayerName: LayerName{name}}}}
+	return LayerChoice{"dense",
+		&DenseLayer{Units: Channels(units), Weighted: Weighted{Activation: activation, LayerName: LayerName{name}}}}
 }
 
 func imagePart(channels Channels, activation, name string) LayerChoice {
-	return LayerChoice{"image", &ImageLayer{Channels: channels, Weighted: Weighted{Activation: activation, LayerName: LayerName{name}}}}
+	return LayerChoice{"image",
+		&ImageLayer{Channels: channels, Weighted: Weighted{Activation: activation, LayerName: LayerName{name}}}}
 }
 
 func normPart(kind string, groups int) LayerChoice {
@@ -281,7 +283,8 @@ func (b *Burgess) EncoderLayers() *Layers {
 	for range 4 {
 		list = append(list, convPart(burgessFilters, 4, 2, b.Activation))
 	}
-	return &Layers{append(list, densePart(burgessFeatures, b.Activation, ""), densePart(burgessFeatures, b.Activation, "")), burgessInit}
+	return &Layers{append(list, densePart(burgessFeatures, b.Activation, ""),
+		densePart(burgessFeatures, b.Activation, "")), burgessInit}
 }
 
 // DecoderLayers implements [DecoderParts].

@@ -69,7 +69,8 @@ func operandsOf(g *gorgonia.ExprGraph, n *gorgonia.Node) (list gorgonia.Nodes) {
 func (s *summary) addIdle(n *gorgonia.Node) {
 	for _, d := range s.graph.idle {
 		if d.x == n {
-			s.rows = append(s.rows, LayerSummary{Name: d.name, Operation: fmt.Sprintf("dropout %v, in training", d.rate), Output: slices.Clone(n.Shape()[1:])})
+			s.rows = append(s.rows, LayerSummary{Name: d.name, Operation: fmt.Sprintf("dropout %v, in training", d.rate),
+				Output: slices.Clone(n.Shape()[1:])})
 		}
 	}
 }
@@ -162,7 +163,8 @@ func describe(operation string, attributes map[string]any, operands gorgonia.Nod
 }
 
 // copies lists the operations that only copy or move elements.
-var copies = map[string]bool{"reshape": true, "crop": true, "shuffle": true, "stop gradient": true, "slice columns": true, "slice rows": true, "concat columns": true}
+var copies = map[string]bool{"reshape": true, "crop": true, "shuffle": true, "stop gradient": true,
+	"slice columns": true, "slice rows": true, "concat columns": true}
 
 // flop counts the floating-point operations of a node for one image.
 func flop(operation string, n *gorgonia.Node, operands gorgonia.Nodes) float64 {

@@ -74,7 +74,8 @@ func members(t *tar.Reader, name string, all *checked, visit func(name string, s
 		case tar.TypeXGlobalHeader:
 			continue
 		default:
-			return fmt.Errorf("%s: member %q is a link or device (type %q); want files and folders only", name, h.Name, h.Typeflag)
+			return fmt.Errorf("%s: member %q is a link or device (type %q); want files and folders only",
+				name, h.Name, h.Typeflag)
 		}
 		clean, err := all.add(h.Name, h.Size)
 		if err != nil {

@@ -78,7 +78,8 @@ func zipped(f *zip.File, mode fs.FileMode, size int64) error {
 	case packed > uint64(size):
 		return fmt.Errorf("has %d packed bytes; the whole file has %d", packed, size)
 	case f.Method == zip.Store && packed != unpacked, f.Method == zip.Deflate && unpacked > packed*MaxDeflate:
-		return fmt.Errorf("unpacks from %d to %d bytes, as the directory says; want sizes that are possible", packed, unpacked)
+		return fmt.Errorf("unpacks from %d to %d bytes, as the directory says; want sizes that are possible",
+			packed, unpacked)
 	}
 	return nil
 }

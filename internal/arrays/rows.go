@@ -102,7 +102,8 @@ func (r *Rows) Close() error {
 func (r *Rows) Read(dst []byte) error {
 	n := len(dst) / max(1, r.row)
 	if n*r.row != len(dst) || n > r.shape[0]-r.next {
-		return fmt.Errorf("%v: %d bytes at row %d of %d; want whole rows of %d bytes", r.a, len(dst), r.next, r.shape[0], r.row)
+		return fmt.Errorf("%v: %d bytes at row %d of %d; want whole rows of %d bytes",
+			r.a, len(dst), r.next, r.shape[0], r.row)
 	}
 	if n == 0 {
 		return nil

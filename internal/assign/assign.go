@@ -57,8 +57,10 @@ const unreachable = math.MaxInt64 / 4
 
 func newProblem(costs []float64, n, k int, balance, most float64) *problem {
 	scale := math.Ldexp(1, 40) / max(most, 1e-200)
-	p := &problem{k: k, cost: make([]int64, len(costs)), balance: int64(math.Round(balance * scale)), of: make([]int, n), members: make([][]int, k),
-		step: slices.Repeat([]int64{unreachable}, k*k), mover: make([]int, k*k), far: make([]int64, k), from: make([]int, k)}
+	p := &problem{k: k, cost: make([]int64, len(costs)), balance: int64(math.Round(balance * scale)), of: make([]int, n),
+		members: make([][]int, k),
+		step:    slices.Repeat([]int64{unreachable}, k*k), mover: make([]int, k*k), far: make([]int64, k),
+		from: make([]int, k)}
 	for i, c := range costs {
 		p.cost[i] = int64(math.Round(c * scale))
 	}

@@ -85,7 +85,8 @@ func (b *controls) nextControl() []Control {
 	if !unit(s) {
 		b.continuous++
 		low, high := limits(b.values[column])
-		return []Control{{Kind: line, Name: fmt.Sprint("z", column-b.options()), Columns: []int{column}, Low: low, High: high}}
+		return []Control{{Kind: line, Name: fmt.Sprint("z", column-b.options()), Columns: []int{column}, Low: low,
+			High: high}}
 	}
 	b.continuous += s.Width
 	kind := Ball

@@ -73,7 +73,8 @@ func (c *Codes) Parts() (list []Part) {
 		case unit(s):
 			spheres++
 			for axis := range s.Width {
-				list = append(list, Part{Name: fmt.Sprintf("sphere%d.%s", spheres, axisName(axis, s.Width)), kind: towards, first: s.First, width: s.Width, axis: axis})
+				list = append(list, Part{Name: fmt.Sprintf("sphere%d.%s", spheres, axisName(axis, s.Width)), kind: towards,
+					first: s.First, width: s.Width, axis: axis})
 			}
 		default:
 			for i := max(s.First, k); i < s.First+s.Width; i++ {

@@ -18,7 +18,8 @@ type Point struct {
 // Traversals varies every part of a code separately, with one row per part and the given number of steps. Parts that
 // the code does not use have no row. The sheet has at most the given number of rows; dropped counts the other parts.
 func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) {
-	s = &Sheet{Name: "traversals-" + from.Label, Title: "Decoded images while one part of the code of image " + from.Label + " moves", Moves: true}
+	s = &Sheet{Name: "traversals-" + from.Label, Title: "Decoded images while one part of the code of image " +
+		from.Label + " moves", Moves: true}
 	turning, widest := true, steps
 	used := c.active(from.Code)
 	for _, p := range c.Parts() {
@@ -66,7 +67,8 @@ func (c *Codes) partNotes() (list []string) {
 // Grid varies one part of several codes. Rows are codes, and columns are the steps of the part. A coordinate has one
 // range for all rows, even if they differ in options.
 func (c *Codes) Grid(rows []Point, p Part, steps int) *Sheet {
-	s := &Sheet{Name: "grid", Moves: true, ColumnTitle: map[kind]string{coordinate: "value of " + p.Name, option: "option of " + p.Name}[p.kind]}
+	s := &Sheet{Name: "grid", Moves: true,
+		ColumnTitle: map[kind]string{coordinate: "value of " + p.Name, option: "option of " + p.Name}[p.kind]}
 	s.ColumnTitle = cmp.Or(s.ColumnTitle, p.Name+", degrees")
 	like := make([][]float64, len(rows))
 	for i, from := range rows {
@@ -111,7 +113,8 @@ func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 // rotation (Tonnaer et al. 2022, figures 11 and 12). Rows are the steps of the part, and columns the steps of the
 // interpolation.
 func (c *Codes) BetweenObjects(a, b Point, p Part, rows, steps int) *Sheet {
-	s := &Sheet{Name: fmt.Sprintf("interpolation-%s-%s", a.Label, b.Label), Moves: true, ColumnTitle: "fraction of the way; rows: " + p.Name, Columns: fractions(steps)}
+	s := &Sheet{Name: fmt.Sprintf("interpolation-%s-%s", a.Label, b.Label), Moves: true,
+		ColumnTitle: "fraction of the way; rows: " + p.Name, Columns: fractions(steps)}
 	from, labels := c.Walk(a.Code, p, rows)
 	to, _ := c.Walk(b.Code, p, rows)
 	for i := range from.Codes {

@@ -32,7 +32,8 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return openRegular(name, root.OpenFile, root.Stat)
 }
 
-func openRegular(path string, open func(string, int, fs.FileMode) (*os.File, error), stat func(string) (fs.FileInfo, error)) (*os.File, error) {
+func openRegular(path string, open func(string, int, fs.FileMode) (*os.File, error),
+	stat func(string) (fs.FileInfo, error)) (*os.File, error) {
 	f, err := open(path, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
 		if info, missing := stat(path); missing == nil && !info.Mode().IsRegular() { // a socket cannot be opened

@@ -188,7 +188,8 @@ type meanFit struct {
 
 func newMeanFit(c *Column, targets []float64, mean float64) *meanFit {
 	groups := len(c.count) - 1
-	f := &meanFit{column: c, sums: make([]float64, groups+1), groupSquares: make([]float64, groups), increments: make([]float64, groups+1)}
+	f := &meanFit{column: c, sums: make([]float64, groups+1), groupSquares: make([]float64, groups),
+		increments: make([]float64, groups+1)}
 	f.increments[0] = mean
 	for i, v := range targets {
 		f.sums[c.group[i]+1] += v - mean

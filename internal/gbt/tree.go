@@ -206,7 +206,8 @@ func (g *grower) bestSplit(splits []split, random *rand.Rand) (split, int) {
 		g.columnOrder[j] = j
 	}
 	if random != nil {
-		random.Shuffle(len(g.columnOrder), func(a, b int) { g.columnOrder[a], g.columnOrder[b] = g.columnOrder[b], g.columnOrder[a] })
+		random.Shuffle(len(g.columnOrder),
+			func(a, b int) { g.columnOrder[a], g.columnOrder[b] = g.columnOrder[b], g.columnOrder[a] })
 	}
 	best, column := split{gain: -1}, -1
 	for _, j := range g.columnOrder {

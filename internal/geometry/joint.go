@@ -165,7 +165,8 @@ func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float6
 }
 
 func tooManyUnknowns(rank, targets, numbers int) error {
-	return fmt.Errorf("geometry: a joint map of %d independent columns and %d targets has %d numbers; want %d at most", rank, targets, numbers, MaxJoint-1)
+	return fmt.Errorf("geometry: a joint map of %d independent columns and %d targets has %d numbers; want %d at most",
+		rank, targets, numbers, MaxJoint-1)
 }
 
 // residual sets dst to y_i - m^T d_i.

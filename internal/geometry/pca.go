@@ -21,7 +21,8 @@ type Components struct {
 // centred points, because a covariance matrix would square the condition number.
 func PCA(x []float64, columns int) (*Components, error) {
 	if columns < 1 || len(x) == 0 || len(x)%columns != 0 {
-		return nil, fmt.Errorf("principal components: %d numbers in %d columns; want whole points, and at least one", len(x), columns)
+		return nil, fmt.Errorf("principal components: %d numbers in %d columns; want whole points, and at least one",
+			len(x), columns)
 	}
 	n := len(x) / columns
 	c := &Components{Mean: make([]float64, columns)}

@@ -28,7 +28,8 @@ func (x *index) readTree2() error {
 	position := make([]int, rank)
 	return x.file.walkTree2(x.layout.addr, func(kind, size int) (func([]byte) error, error) {
 		width := size - 8 - 4 - 8*rank // width of a chunk size in bytes
-		if kind != chunksPlain && kind != chunksFiltered || kind == chunksPlain && size != 8+8*rank || kind == chunksFiltered && (width < 1 || width > 8) {
+		if kind != chunksPlain && kind != chunksFiltered || kind == chunksPlain && size != 8+8*rank ||
+			kind == chunksFiltered && (width < 1 || width > 8) {
 			return nil, fmt.Errorf("the tree of the chunks has records of type %d and %d bytes: the file is damaged", kind, size)
 		}
 		return func(b []byte) error {
@@ -57,7 +58,8 @@ func (h *File) walkTree2(addr uint64, open func(kind, size int) (func([]byte) er
 		return err
 	}
 	if t.recordSize < 1 || t.nodeSize < 10+t.recordSize || depth > 20 {
-		return fmt.Errorf("the tree at %d has a depth of %d and nodes of %d bytes: the file is damaged", addr, depth, t.nodeSize)
+		return fmt.Errorf("the tree at %d has a depth of %d and nodes of %d bytes: the file is damaged",
+			addr, depth, t.nodeSize)
 	}
 	if root == undefined {
 		return nil

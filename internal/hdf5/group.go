@@ -239,7 +239,8 @@ func (h *File) find(addr uint64, path string, links int) (uint64, error) {
 		case !ok && len(list) == 0:
 			return 0, fmt.Errorf("there is no array %q, and no other: %w", name, fs.ErrNotExist)
 		case !ok:
-			return 0, fmt.Errorf("there is no array %q; want one of %s: %w", name, strings.Join(slices.Sorted(maps.Keys(list)), ", "), fs.ErrNotExist)
+			return 0, fmt.Errorf("there is no array %q; want one of %s: %w",
+				name, strings.Join(slices.Sorted(maps.Keys(list)), ", "), fs.ErrNotExist)
 		case m.unreadable != "":
 			return 0, fmt.Errorf("%q %s, which is not read", name, m.unreadable)
 		case m.linkPath != "":

@@ -168,7 +168,8 @@ func (h *File) readChecked(addr uint64, n int, magic string) ([]byte, error) {
 		return nil, fmt.Errorf("there is no %s at %d: the file is damaged", magic, addr)
 	}
 	if lookup3(b[:n]) != le.Uint32(b[n:]) {
-		return nil, fmt.Errorf("the checksum of %s at %d is wrong: the file is damaged", cmp.Or(magic, "a page of an index"), addr)
+		return nil, fmt.Errorf("the checksum of %s at %d is wrong: the file is damaged",
+			cmp.Or(magic, "a page of an index"), addr)
 	}
 	return b[:n], nil
 }

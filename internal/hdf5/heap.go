@@ -30,10 +30,12 @@ func (h *File) fractalHeap(addr uint64) (*fractalHeap, error) {
 		return nil, errors.New("a group with packed links is not read")
 	}
 	f := &fractalHeap{
-		file: h, idSize: int(le.Uint16(b[5:])), width: int(le.Uint16(b[110:])), firstBlock: le.Uint64(b[112:]), maxBlock: le.Uint64(b[120:]),
-		root: le.Uint64(b[132:]), rows: int(le.Uint16(b[140:])),
+		file: h, idSize: int(le.Uint16(b[5:])), width: int(le.Uint16(b[110:])), firstBlock: le.Uint64(b[112:]),
+		maxBlock: le.Uint64(b[120:]),
+		root:     le.Uint64(b[132:]), rows: int(le.Uint16(b[140:])),
 	}
-	if f.width < 1 || bits.OnesCount64(f.firstBlock) != 1 || bits.OnesCount64(f.maxBlock) != 1 || f.firstBlock > f.maxBlock || f.maxBlock > 1<<40 || f.rows > 64 {
+	if f.width < 1 || bits.OnesCount64(f.firstBlock) != 1 || bits.OnesCount64(f.maxBlock) != 1 ||
+		f.firstBlock > f.maxBlock || f.maxBlock > 1<<40 || f.rows > 64 {
 		return nil, fmt.Errorf("the heap at %d has odd sizes: the file is damaged", addr)
 	}
 	f.offsetWidth = (int(le.Uint16(b[128:])) + 7) / 8

@@ -101,7 +101,8 @@ func (x *index) setOrder(maxChunks int) error {
 			g = (int(maxSize) + x.Chunk[i] - 1) / x.Chunk[i]
 		}
 		if g > 0 && n > maxChunks/g {
-			return fmt.Errorf("an index of %d x %d chunks or more; want at most %d in a file of %d bytes", n, g, maxChunks, x.file.size)
+			return fmt.Errorf("an index of %d x %d chunks or more; want at most %d in a file of %d bytes",
+				n, g, maxChunks, x.file.size)
 		}
 		n *= g
 		x.sizes = append(x.sizes, g)

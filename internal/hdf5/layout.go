@@ -120,7 +120,8 @@ const (
 )
 
 // otherFilters has the names of filters that the package does not support.
-var otherFilters = map[int]string{4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd", 32026: "blosc2"}
+var otherFilters = map[int]string{4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32001: "blosc", 32004: "lz4",
+	32008: "bitshuffle", 32013: "zfp", 32015: "zstd", 32026: "blosc2"}
 
 func (a *Array) readFilters(r *cursor) error {
 	version, n := r.uint(1), r.int(1)

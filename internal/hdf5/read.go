@@ -46,7 +46,8 @@ func (a *Array) NewReader() (*Reader, error) {
 		r.groupChunks *= x.grid[i]
 	}
 	r.workers, r.errs = make([]worker, parallel.Threads()), make([]error, parallel.Threads())
-	if err := memory.Check(fmt.Sprintf("%s: %s: unpacking chunks of shape %v", a.file.path, a.describe(), a.Chunk), memory.Product(len(r.workers), r.groupChunks, a.chunkBytes())); err != nil {
+	if err := memory.Check(fmt.Sprintf("%s: %s: unpacking chunks of shape %v", a.file.path, a.describe(), a.Chunk),
+		memory.Product(len(r.workers), r.groupChunks, a.chunkBytes())); err != nil {
 		return nil, err
 	}
 	r.readGroup = func(worker, i int) {
@@ -72,7 +73,8 @@ func (r *Reader) Slab() int {
 func (r *Reader) ReadRows(dst []byte, from, to int) error {
 	row := r.RowBytes()
 	if from < 0 || to > r.Rows() || from > to || len(dst) != (to-from)*row {
-		return fmt.Errorf("%s: %s: rows %d to %d into %d bytes; there are %d rows of %d bytes", r.file.path, r.describe(), from, to, len(dst), r.Rows(), row)
+		return fmt.Errorf("%s: %s: rows %d to %d into %d bytes; there are %d rows of %d bytes",
+			r.file.path, r.describe(), from, to, len(dst), r.Rows(), row)
 	}
 	if len(dst) == 0 {
 		return nil
@@ -144,7 +146,8 @@ func (w *worker) readGroup(r *Reader, group int) error {
 				count[j] = min(r.Chunk[j], r.Shape[j]-origin[j])
 				offset += origin[j] * strides[j]
 			}
-			strided.Copy(r.dst[offset:], w.chunks[i*size+(a-origin[0])*chunkStrides[0]:(i+1)*size], count[:rank], strides[:rank], chunkStrides[:rank], r.Type.Size)
+			strided.Copy(r.dst[offset:], w.chunks[i*size+(a-origin[0])*chunkStrides[0]:(i+1)*size], count[:rank], strides[:rank],
+				chunkStrides[:rank], r.Type.Size)
 		}
 	}
 	return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-var classes = []string{"integers", "floats", "times", "strings", "bit fields", "opaque bytes", "compound values (such as structures or complex numbers)",
+var classes = []string{"integers", "floats", "times", "strings", "bit fields", "opaque bytes",
+	"compound values (such as structures or complex numbers)",
 	"references", "enumerations", "variable-length values", "arrays"}
 
 const (

@@ -55,7 +55,8 @@ func Minimise(f func(x, g []float64) float64, x []float64, set Settings) (float6
 
 // along is a backtracking line search from x, where f has the given value and slope. It halves the step until the value
 // is lower.
-func along(f func(x, g []float64) float64, x, direction []float64, value, down float64, next, slope []float64) (v float64, ok bool) {
+func along(f func(x, g []float64) float64, x, direction []float64, value, down float64,
+	next, slope []float64) (v float64, ok bool) {
 	if !(down < 0) {
 		return value, false
 	}

@@ -25,7 +25,8 @@ func Main(run func() int) int {
 		return code
 	}
 	if left := wait(before, patience); len(left) > 0 {
-		fmt.Fprintf(os.Stderr, "%d goroutines outlive the tests; want every call to end its goroutines:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+		fmt.Fprintf(os.Stderr, "%d goroutines outlive the tests; want every call to end its goroutines:\n\n%s\n",
+			len(left), strings.Join(left, "\n\n"))
 		return 1
 	}
 	return 0

@@ -50,7 +50,8 @@ const (
 // NewInputs prepares finite inputs, a matrix in row-major order.
 func NewInputs(x []float64, columns int) (*Inputs, error) {
 	if columns < 1 || len(x) == 0 || len(x)%columns != 0 {
-		return nil, fmt.Errorf("logistic regression: %d inputs of %d columns; want whole rows, and at least one", len(x), columns)
+		return nil, fmt.Errorf("logistic regression: %d inputs of %d columns; want whole rows, and at least one",
+			len(x), columns)
 	}
 	in := &Inputs{columns: columns, centre: make([]float64, columns), scale: make([]float64, columns)}
 	z := in.standardise(x)
@@ -250,7 +251,8 @@ func (in *Inputs) decorrelate(z []float64, n int) []float64 {
 			blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: block})
 		if in.rotation != nil {
 			unrotated := blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: append([]float64(nil), block...)}
-			blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, unrotated, in.rotation.RawMatrix(), 0, blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: block})
+			blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, unrotated, in.rotation.RawMatrix(), 0,
+				blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: block})
 		}
 	})
 	return u

@@ -220,7 +220,8 @@ func minimise(ctx context.Context, f *logisticLoss, x []float64, iterations int,
 
 // lineSearch is the line search from x, where the objective has the given value and slope. It returns the value at the
 // new point, and whether it found a lower objective.
-func (f *logisticLoss) lineSearch(ctx context.Context, x, direction []float64, value, descent float64, next, slope []float64) (v float64, ok bool) {
+func (f *logisticLoss) lineSearch(ctx context.Context, x, direction []float64, value, descent float64,
+	next, slope []float64) (v float64, ok bool) {
 	for length := 1.0; length > 1e-10 && descent < 0; length /= 2 {
 		for i := range x {
 			next[i] = x[i] + length*direction[i]

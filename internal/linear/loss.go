@@ -82,7 +82,8 @@ func (f *logisticLoss) scratch() *lossScratch {
 	s := &lossScratch{linear: kernel.NewLinear(f.in.rows, f.outputs)}
 	size := s.linear.Outputs * kernel.PairLanes
 	s.tiles, s.slopes = make([]float32, blockBatch*size), make([]float32, s.linear.Outputs*f.in.rows.Stride)
-	s.maximum, s.sum, s.scale = make([]float32, kernel.PairLanes), make([]float32, kernel.PairLanes), make([]float32, kernel.PairLanes)
+	s.maximum, s.sum, s.scale = make([]float32, kernel.PairLanes), make([]float32, kernel.PairLanes),
+		make([]float32, kernel.PairLanes)
 	s.ones, s.zeros = slices.Repeat([]float32{1}, kernel.PairLanes), make([]float32, s.linear.Outputs)
 	return s
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // ErrLost is the error of a holder after another process has seen no heartbeat for a time and has taken over the claim.
-var ErrLost = fmt.Errorf("another process has taken it over, after a time without a sign of life of this one: %w", ErrHeld)
+var ErrLost = fmt.Errorf("another process has taken it over, after a time without a sign of life of this one: %w",
+	ErrHeld)
 
 // A claim holds a path on a file system whose locks do not reach other machines. The claim with generation n of the
 // path "lock" is the folder "lock.claims/n": creating a folder is exclusive on every file system. Only the newest

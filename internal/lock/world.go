@@ -34,7 +34,8 @@ var begun = time.Now()
 
 // machine returns the world of this machine and its settings.
 func machine() (*world, error) {
-	w := &world{files: system{}, now: func() time.Duration { return time.Since(begun) }, after: defaultAfter, me: self, lock: tryLock, mode: auto, network: network}
+	w := &world{files: system{}, now: func() time.Duration { return time.Since(begun) }, after: defaultAfter, me: self,
+		lock: tryLock, mode: auto, network: network}
 	if mode := os.Getenv(ClaimsVariable); mode != "" {
 		if !slices.Contains([]string{auto, always, never, only}, mode) {
 			return nil, fmt.Errorf("%s=%q: want %s, %s, %s or %s", ClaimsVariable, mode, auto, always, never, only)

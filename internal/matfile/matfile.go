@@ -32,13 +32,15 @@ const (
 
 // storedTypes are the storage types of numbers.
 var storedTypes = map[int]dtype.Type{
-	1: kind('i', 1), 2: kind('u', 1), 3: kind('i', 2), 4: kind('u', 2), 5: kind('i', 4), 6: kind('u', 4), 7: kind('f', 4), 9: kind('f', 8),
+	1: kind('i', 1), 2: kind('u', 1), 3: kind('i', 2), 4: kind('u', 2), 5: kind('i', 4), 6: kind('u', 4), 7: kind('f', 4),
+	9:  kind('f', 8),
 	12: kind('i', 8), 13: kind('u', 8),
 }
 
 // numberClasses are the numeric classes of arrays.
 var numberClasses = map[int]dtype.Type{
-	6: kind('f', 8), 7: kind('f', 4), 8: kind('i', 1), 9: kind('u', 1), 10: kind('i', 2), 11: kind('u', 2), 12: kind('i', 4), 13: kind('u', 4),
+	6: kind('f', 8), 7: kind('f', 4), 8: kind('i', 1), 9: kind('u', 1), 10: kind('i', 2), 11: kind('u', 2),
+	12: kind('i', 4), 13: kind('u', 4),
 	14: kind('i', 8), 15: kind('u', 8),
 }
 

@@ -58,7 +58,8 @@ func (e *elements) small(want int) ([]byte, error) {
 		return nil, err
 	}
 	if kind != want || n > maxText {
-		return nil, fmt.Errorf("a part of type %d and %d bytes; want type %d and at most %d: %w", kind, n, want, maxText, errCutOff)
+		return nil, fmt.Errorf("a part of type %d and %d bytes; want type %d and at most %d: %w",
+			kind, n, want, maxText, errCutOff)
 	}
 	if e.inline != nil {
 		return e.inline, nil

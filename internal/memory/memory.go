@@ -37,7 +37,8 @@ func Check(what string, bytes float64) error {
 	if part := float64(m.HeapAlloc); part > have/100 {
 		used = " besides " + Text(part) + " in use"
 	}
-	return fmt.Errorf("%s would take %s of memory%s; this machine has %s, and Unravel uses at most %.0f %% of it", what, Text(bytes), used, Text(have), 100*Share)
+	return fmt.Errorf("%s would take %s of memory%s; this machine has %s, and Unravel uses at most %.0f %% of it",
+		what, Text(bytes), used, Text(have), 100*Share)
 }
 
 // Left returns the available memory in bytes; +Inf if unknown.

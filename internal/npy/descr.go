@@ -26,5 +26,6 @@ func parseDescr(descr string) (dt dtype.Type, bigEndian bool, err error) {
 			}
 		}
 	}
-	return dt, false, fmt.Errorf("element type %q is not read; want booleans, integers or floats of at most 64 bits", descr)
+	return dt, false, fmt.Errorf("element type %q is not read; want booleans, integers or floats of at most 64 bits",
+		descr)
 }

@@ -142,7 +142,8 @@ func Read[T Element](r *Reader, dst []T) error {
 func (r *Reader) ReadRaw(p []byte) error {
 	n, size := len(p)/r.dt.Size, r.dt.Size
 	if len(p)%size != 0 || n > r.left {
-		return fmt.Errorf("%s: want %d bytes, but %d are left of shape %v of %s", r.name, len(p), r.left*size, r.Shape, r.DType)
+		return fmt.Errorf("%s: want %d bytes, but %d are left of shape %v of %s",
+			r.name, len(p), r.left*size, r.Shape, r.DType)
 	}
 	if _, err := io.ReadFull(r.src, p); err != nil {
 		return r.truncated(err)

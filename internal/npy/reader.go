@@ -63,7 +63,8 @@ func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 		if size-start > want {
 			word = "too long"
 		}
-		return nil, fmt.Errorf("%s: %s: %d bytes of data; want %d for shape %v of %s", name, word, size-start, want, h.Shape, h.DType)
+		return nil, fmt.Errorf("%s: %s: %d bytes of data; want %d for shape %v of %s",
+			name, word, size-start, want, h.Shape, h.DType)
 	}
 	return &Reader{
 		Header: h, name: name, src: src, dt: dt, left: n, sizeKnown: size >= 0, start: int(start), buf: make([]byte, 1<<16),
@@ -136,7 +137,8 @@ func (z *NPZ) Open(name string) (*Reader, error) {
 		return nil, fmt.Errorf("%s: no array %q; there are %s", z.path, name, strings.Join(z.Names(), ", "))
 	}
 	if next := slices.IndexFunc(z.zip.File[i+1:], named); next >= 0 {
-		return nil, fmt.Errorf("%s: members %d and %d of the archive are both called %s.npy; want one", z.path, i+1, i+next+2, name)
+		return nil, fmt.Errorf("%s: members %d and %d of the archive are both called %s.npy; want one",
+			z.path, i+1, i+next+2, name)
 	}
 	f := z.zip.File[i]
 	label := z.path + ": " + f.Name

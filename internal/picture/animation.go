@@ -100,7 +100,8 @@ func firstFrame(data []byte) (still []byte, at image.Point, err error) {
 			at = image.Pt(2*uint24(body), 2*uint24(body[3:]))
 			size := image.Pt(uint24(body[6:])+1, uint24(body[9:])+1)
 			if end := at.Add(size); end.X > canvas.X || end.Y > canvas.Y {
-				return nil, at, fmt.Errorf("its first frame has %d x %d pixels at %d, %d; want it inside the canvas of %d x %d", size.X, size.Y, at.X, at.Y, canvas.X, canvas.Y)
+				return nil, at, fmt.Errorf("its first frame has %d x %d pixels at %d, %d; want it inside the canvas of %d x %d",
+					size.X, size.Y, at.X, at.Y, canvas.X, canvas.Y)
 			}
 			return stillOf(body[16:], body[6:12]), at, nil
 		}

@@ -59,9 +59,12 @@ var formats = []format{
 
 // others are formats that Read only recognises to name them in errors.
 var others = []format{
-	{name: "a HEIC or AVIF picture", magic: "????ftyp"}, {name: "a BigTIFF picture", magic: "II+\x00"}, {name: "a BigTIFF picture", magic: "MM\x00+"},
-	{name: "a JPEG 2000 picture", magic: "\x00\x00\x00\x0cjP"}, {name: "a JPEG XL picture", magic: "\xff\x0a"}, {name: "a Photoshop file", magic: "8BPS"},
-	{name: "a PDF file", magic: "%PDF"}, {name: "an SVG picture", magic: "<svg"}, {name: "an XML or SVG file", magic: "<?xml"}, {name: "an HTML page", magic: "<!DOCTYPE"},
+	{name: "a HEIC or AVIF picture", magic: "????ftyp"}, {name: "a BigTIFF picture", magic: "II+\x00"},
+	{name: "a BigTIFF picture", magic: "MM\x00+"},
+	{name: "a JPEG 2000 picture", magic: "\x00\x00\x00\x0cjP"}, {name: "a JPEG XL picture", magic: "\xff\x0a"},
+	{name: "a Photoshop file", magic: "8BPS"},
+	{name: "a PDF file", magic: "%PDF"}, {name: "an SVG picture", magic: "<svg"},
+	{name: "an XML or SVG file", magic: "<?xml"}, {name: "an HTML page", magic: "<!DOCTYPE"},
 }
 
 // Formats names the formats that Decode reads.
@@ -108,7 +111,8 @@ func Read(data []byte) (info Info, err error) {
 		return Info{}, explain(err)
 	}
 	if c.Width < 1 || c.Height < 1 || c.Width > MaxPixels/c.Height {
-		return Info{}, fmt.Errorf("it is %d x %d pixels (width x height); want 1 x 1 or more, and at most %d pixels", c.Width, c.Height, MaxPixels)
+		return Info{}, fmt.Errorf("it is %d x %d pixels (width x height); want 1 x 1 or more, and at most %d pixels",
+			c.Width, c.Height, MaxPixels)
 	}
 	info = Info{Format: f.name, H: c.Height, W: c.Width, Orientation: orientation(f.name, data)}
 	if info.Orientation > 4 {
@@ -333,7 +337,8 @@ func configBMP(r io.Reader) (image.Config, error) {
 	if !errors.Is(err, bmp.ErrUnsupported) || n < len(header) {
 		return c, err
 	}
-	length, bits, compression := binary.LittleEndian.Uint32(header[14:]), binary.LittleEndian.Uint16(header[28:]), binary.LittleEndian.Uint32(header[30:])
+	length, bits, compression := binary.LittleEndian.Uint32(header[14:]), binary.LittleEndian.Uint16(header[28:]),
+		binary.LittleEndian.Uint32(header[30:])
 	names := []string{"none", "RLE8", "RLE4", "bit fields", "JPEG", "PNG", "bit fields"}
 	switch {
 	case length < 40:
@@ -347,7 +352,8 @@ func configBMP(r io.Reader) (image.Config, error) {
 // explain replaces EOF by an error about the early end of the file.
 func explain(err error) error {
 	early := func(words string) bool { return strings.Contains(err.Error(), words) } // some decoders do not wrap the errors of the reader
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || early("unexpected EOF") || early("not enough pixel data") {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || early("unexpected EOF") ||
+		early("not enough pixel data") {
 		return fmt.Errorf("the file ends early: %w", err)
 	}
 	if strings.Contains(err.Error(), "unsupported") { // the decoders have no common error type for it

@@ -198,7 +198,8 @@ func (d *directory) decodePlanes() (image.Image, error) {
 	}
 	var whole *image.NRGBA
 	for p := range samples {
-		changes := map[uint16][]uint32{tagBits: {d.first(tagBits, 1)}, tagPhotometric: {tiffBlackIsZero}, tagSamples: {1}, tagPlanar: nil, tagExtra: nil}
+		changes := map[uint16][]uint32{tagBits: {d.first(tagBits, 1)}, tagPhotometric: {tiffBlackIsZero}, tagSamples: {1},
+			tagPlanar: nil, tagExtra: nil}
 		for _, tag := range []uint16{tagStripOffsets, tagStripCounts, tagTileOffsets, tagTileCounts} {
 			if all := d.numbers(tag); len(all) > 0 {
 				changes[tag] = all[p*len(all)/samples : (p+1)*len(all)/samples]
@@ -230,8 +231,10 @@ func (d *directory) decodePlanes() (image.Image, error) {
 
 // The names of colour models and compressions, for errors.
 var (
-	tiffModels = map[uint32]string{0: "grey", 1: "grey", 2: "RGB", 3: "palette", 4: "mask", 5: "CMYK", 6: "YCbCr", 8: "CIELab"}
-	tiffPacked = map[uint32]string{1: "none", 2: "CCITT", 3: "fax", 4: "fax", 5: "LZW", 6: "JPEG", 7: "JPEG", 8: "deflate", 32773: "PackBits", 32946: "deflate",
+	tiffModels = map[uint32]string{0: "grey", 1: "grey", 2: "RGB", 3: "palette", 4: "mask", 5: "CMYK", 6: "YCbCr",
+		8: "CIELab"}
+	tiffPacked = map[uint32]string{1: "none", 2: "CCITT", 3: "fax", 4: "fax", 5: "LZW", 6: "JPEG", 7: "JPEG", 8: "deflate",
+		32773: "PackBits", 32946: "deflate",
 		34712: "JPEG 2000", 34887: "LERC", 34925: "LZMA", 50000: "Zstandard", 50001: "WebP"}
 )
 

@@ -50,7 +50,8 @@ func (p Pictures) Curves() bool { return p.Height == 1 && (p.Width > 1 || p.Chan
 func (p Pictures) Of(pixels []float32) ([]image.Image, error) {
 	size := p.Height * p.Width * p.Channels
 	if p.Height < 1 || p.Width < 1 || p.Channels < 1 || len(pixels)%size != 0 {
-		return nil, fmt.Errorf("raster: %d numbers are not a whole number of %d x %d x %d images", len(pixels), p.Height, p.Width, p.Channels)
+		return nil, fmt.Errorf("raster: %d numbers are not a whole number of %d x %d x %d images",
+			len(pixels), p.Height, p.Width, p.Channels)
 	}
 	images := make([]image.Image, len(pixels)/size)
 	for i := range images {

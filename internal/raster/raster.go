@@ -18,7 +18,8 @@ import (
 // are red and green, three are RGB. Values are clamped to [0, 1]; NaN becomes magenta.
 func FromFloats(pixels []float32, h, w, c int) (*image.RGBA, error) {
 	if h < 1 || w < 1 || c < 1 || c > 3 {
-		return nil, fmt.Errorf("raster: an image of %d x %d pixels with %d channels cannot be shown; want 1 to 3 channels", h, w, c)
+		return nil, fmt.Errorf("raster: an image of %d x %d pixels with %d channels cannot be shown; want 1 to 3 channels",
+			h, w, c)
 	}
 	if len(pixels) != h*w*c {
 		return nil, fmt.Errorf("raster: %d numbers for an image of %d x %d x %d; want %d", len(pixels), h, w, c, h*w*c)

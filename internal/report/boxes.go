@@ -29,7 +29,8 @@ type boxSummary struct{ low, first, median, third, high float64 }
 // fiveNumbers returns the summary of the values, which must not be empty.
 func (b *Box) fiveNumbers() boxSummary {
 	sorted := slices.Sorted(slices.Values(b.Values))
-	n := boxSummary{first: numeric.Quantile(sorted, 0.25), median: numeric.Quantile(sorted, 0.5), third: numeric.Quantile(sorted, 0.75)}
+	n := boxSummary{first: numeric.Quantile(sorted, 0.25), median: numeric.Quantile(sorted, 0.5),
+		third: numeric.Quantile(sorted, 0.75)}
 	reach := 1.5 * (n.third - n.first)
 	n.low, n.high = n.first, n.third
 	for _, v := range sorted {
@@ -76,11 +77,13 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	p.X.Tick.Marker, p.Y.Tick.Marker = namedTicks(&p.X, labels, vg.Length(step)*vg.Inch), linearTicks{}
 	var l lineLegend
 	if b.Line != nil {
-		line := &plotter.Line{XYs: plotter.XYs{{X: p.X.Min, Y: *b.Line}, {X: p.X.Max, Y: *b.Line}}, LineStyle: draw.LineStyle{Color: palette[1], Width: vg.Points(1.2)}}
+		line := &plotter.Line{XYs: plotter.XYs{{X: p.X.Min, Y: *b.Line}, {X: p.X.Max, Y: *b.Line}},
+			LineStyle: draw.LineStyle{Color: palette[1], Width: vg.Points(1.2)}}
 		p.Add(line)
 		l.add(b.LineLabel, fmt.Sprintf("%.3g", *b.Line), line.LineStyle)
 	}
-	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w, l.drawWith(p))
+	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w,
+		l.drawWith(p))
 }
 
 // yRange returns the range of the vertical axis: all values, the line, and 0 if they come near it.

@@ -98,7 +98,8 @@ func Components(w io.Writer, title string, m Manifolds) error {
 		row := GroupRow{Names: g.Names}
 		for _, pair := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
 			if pair[1] < len(axes) {
-				row.Views = append(row.Views, View{Name: name, X: axes[pair[0]], Y: axes[pair[1]], Groups: valuesAt(g.Labels, rows)})
+				row.Views = append(row.Views,
+					View{Name: name, X: axes[pair[0]], Y: axes[pair[1]], Groups: valuesAt(g.Labels, rows)})
 			}
 		}
 		table = append(table, row)
@@ -202,7 +203,8 @@ func groups(w io.Writer, title string, rows []GroupRow) error {
 		panels(plots)(draw.Crop(c, 0, -vg.Length(right)*vg.Inch, 0, 0))
 		height := (c.Max.Y - c.Min.Y) / vg.Length(len(rows))
 		for i, r := range rows {
-			at := vg.Point{X: c.Max.X - vg.Length(right)*vg.Inch + vg.Points(8), Y: c.Max.Y - vg.Length(i)*height - vg.Points(34)}
+			at := vg.Point{X: c.Max.X - vg.Length(right)*vg.Inch + vg.Points(8),
+				Y: c.Max.Y - vg.Length(i)*height - vg.Points(34)}
 			for g, name := range legend(r.Names) {
 				dotWithName(c, vg.Point{X: at.X, Y: at.Y - vg.Points(13*float64(g))}, groupColour(g), name)
 			}

@@ -63,7 +63,8 @@ const maxPoints = 1500
 func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	log := o.Log && anyPositive(series)
 	p := newPlot(o.XLabel, o.YLabel)
-	p.X.Label.Text, p.Y.Label.Text = fit(p.X.Label.TextStyle, o.XLabel, 2.4*panelText), fit(p.Y.Label.TextStyle, o.YLabel, 1.6*panelText)
+	p.X.Label.Text, p.Y.Label.Text = fit(p.X.Label.TextStyle, o.XLabel, 2.4*panelText),
+		fit(p.Y.Label.TextStyle, o.YLabel, 1.6*panelText)
 	var l lineLegend
 	p.Add(grid())
 	stride := 1
@@ -72,7 +73,8 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 			return fmt.Errorf("report: series %q has %d x values and %d y values", s.Name, len(s.X), len(s.Y))
 		}
 		if o.LogX && len(s.X) > 0 && !(slices.Min(s.X) > 0) {
-			return fmt.Errorf("report: series %q has an x of %v; want positive ones on a logarithmic axis", s.Name, slices.Min(s.X))
+			return fmt.Errorf("report: series %q has an x of %v; want positive ones on a logarithmic axis",
+				s.Name, slices.Min(s.X))
 		}
 		style := seriesStyle(i)
 		short, n := thinOut(s)
@@ -105,7 +107,8 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.Y.Tick.Marker = linearTicks{integers: true}
 	}
 	for i, m := range o.Marks {
-		style := draw.LineStyle{Color: palette[(len(series)+i)%len(palette)], Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(5), vg.Points(3)}}
+		style := draw.LineStyle{Color: palette[(len(series)+i)%len(palette)], Width: vg.Points(1.2),
+			Dashes: []vg.Length{vg.Points(5), vg.Points(3)}}
 		p.Add(&plotter.Line{XYs: plotter.XYs{{X: m.X, Y: p.Y.Min}, {X: m.X, Y: p.Y.Max}}, LineStyle: style})
 		l.add(m.Name, "", style)
 	}
@@ -113,7 +116,8 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 		p.Y.Min, p.Y.Max = p.Y.Min/1.15, p.Y.Max*1.15
 	}
-	return figure{o.Title, 6.6 + inches(l.width()), max(4.8, 0.7+inches(l.height())), vg.Points(8)}.render(w, l.drawWith(p))
+	return figure{o.Title, 6.6 + inches(l.width()), max(4.8, 0.7+inches(l.height())), vg.Points(8)}.render(w,
+		l.drawWith(p))
 }
 
 // namedTicks returns ticks at 0, 1, 2 ... with names cut to a width.
@@ -137,7 +141,8 @@ func nameTicks(a *plot.Axis, names []string) {
 // seriesStyle returns the line style of the i-th series: the colours of the palette, then the same colours with dashes.
 func seriesStyle(i int) draw.LineStyle {
 	style := draw.LineStyle{Color: colours.Light.Series(i), Width: vg.Points(1.6)}
-	dashes := [][]vg.Length{nil, {vg.Points(5), vg.Points(2)}, {vg.Points(1.5), vg.Points(1.5)}, {vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}}
+	dashes := [][]vg.Length{nil, {vg.Points(5), vg.Points(2)}, {vg.Points(1.5), vg.Points(1.5)},
+		{vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}}
 	style.Dashes = dashes[i/len(palette)%len(dashes)]
 	return style
 }
@@ -345,7 +350,8 @@ func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.
 	if len(series) == 0 {
 		return nil
 	}
-	return Curves(w, CurveOptions{Title: title, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
+	return Curves(w, CurveOptions{Title: title, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true},
+		series)
 }
 
 // lossSeries returns the curves of all losses. Names have the objective in front if there are several objectives.
@@ -385,7 +391,8 @@ const (
 )
 
 func (l *lineLegend) add(name, value string, style draw.LineStyle) {
-	l.names, l.values, l.styles = append(l.names, fit(legendText(), name, maxLegendName)), append(l.values, value), append(l.styles, style)
+	l.names, l.values, l.styles = append(l.names, fit(legendText(), name, maxLegendName)), append(l.values, value),
+		append(l.styles, style)
 }
 
 func legendText() draw.TextStyle {

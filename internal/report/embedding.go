@@ -149,7 +149,8 @@ func keyOf(in *metrics.Input, k int) *factorKey {
 	if k < 0 {
 		return &factorKey{single: true}
 	}
-	key := &factorKey{f: in.Factors[k], scale: scale{label: in.Factors[k].Name, low: math.Inf(1), high: math.Inf(-1), points: true}}
+	key := &factorKey{f: in.Factors[k], scale: scale{label: in.Factors[k].Name, low: math.Inf(1), high: math.Inf(-1),
+		points: true}}
 	for level := range key.f.Size {
 		v := key.f.Value(level)
 		key.scale.low, key.scale.high = min(key.scale.low, v), max(key.scale.high, v)
@@ -193,7 +194,8 @@ func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
 			names = append(names[:maxKeyNames-1:maxKeyNames-1], fmt.Sprintf("%d more", key.f.Size-maxKeyNames+1))
 		}
 		for i, name := range names {
-			dotWithName(c, vg.Point{X: left + vg.Points(5), Y: top - vg.Points(13*float64(i))}, groupColour(i), fit(textStyle(9), name, 0.8*vg.Inch))
+			dotWithName(c, vg.Point{X: left + vg.Points(5), Y: top - vg.Points(13*float64(i))}, groupColour(i),
+				fit(textStyle(9), name, 0.8*vg.Inch))
 		}
 	case factor.Circular:
 		s := scale{low: 0, high: 360, cyclic: true, label: key.f.Name + ", degrees"}

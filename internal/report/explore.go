@@ -48,11 +48,13 @@ func Explore(x Explored) (*web.Explore, error) {
 		return nil, err
 	}
 	e := &web.Explore{
-		Image:    web.Image{Height: d.Height, Width: d.Width, Channels: d.Channels, Low: web.Number(limits.Low), High: web.Number(limits.High), Curves: limits.Curves()},
+		Image: web.Image{Height: d.Height, Width: d.Width, Channels: d.Channels, Low: web.Number(limits.Low),
+			High: web.Number(limits.High), Curves: limits.Curves()},
 		Columns:  x.Codes.Width(),
 		Controls: x.controls(x.Codes.Controls()),
-		Starts:   web.Starts{Rows: web.Integers(x.Starts, len(x.Starts)), Names: x.Names, Codes: web.Floats(x.At.Data, x.At.Rows, x.At.Cols)},
-		Known:    knownCodes(x.Codes),
+		Starts: web.Starts{Rows: web.Integers(x.Starts, len(x.Starts)), Names: x.Names,
+			Codes: web.Floats(x.At.Data, x.At.Rows, x.At.Cols)},
+		Known: knownCodes(x.Codes),
 	}
 	if e.Pictures, err = joinPictures(pictures, startsAcross); err != nil {
 		return nil, err
@@ -82,9 +84,11 @@ func (x *Explored) whyNoDecoder() string {
 	}
 	switch {
 	case size > maxPageWeights:
-		return fmt.Sprintf("the decoder has %.1f million weights, and a page holds at most %.0f", millions(size), millions(maxPageWeights))
+		return fmt.Sprintf("the decoder has %.1f million weights, and a page holds at most %.0f",
+			millions(size), millions(maxPageWeights))
 	case x.Network.Products > maxPageProducts:
-		return fmt.Sprintf("the decoder takes %.0f million multiplications for an image, and a page computes at most %.0f", millions(x.Network.Products), millions(maxPageProducts))
+		return fmt.Sprintf("the decoder takes %.0f million multiplications for an image, and a page computes at most %.0f",
+			millions(x.Network.Products), millions(maxPageProducts))
 	}
 	return ""
 }
@@ -389,7 +393,8 @@ func (s *sheets) add(a, b *steppedControl, every int) error {
 	}
 	if b == nil {
 		a.change = pixelChange(pixels, len(codes))
-		s.out.Steps = append(s.out.Steps, web.Steps{Name: a.Name, Values: web.Floats(slices.Concat(a.values...), len(a.values), len(a.values[0]))})
+		s.out.Steps = append(s.out.Steps,
+			web.Steps{Name: a.Name, Values: web.Floats(slices.Concat(a.values...), len(a.values), len(a.values[0]))})
 	}
 	pictures, err := s.limits.Of(pixels)
 	if err != nil {

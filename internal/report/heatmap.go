@@ -103,7 +103,8 @@ func (h *Heat) heatmap() (*heatmap, error) {
 	if h.Sort {
 		m.sort()
 	}
-	m.Rows, m.Columns = fitAll(cellText(ink), m.Rows, maxHeatmapLabel*vg.Inch), fitAll(cellText(ink), m.Columns, maxHeatmapLabel*vg.Inch)
+	m.Rows, m.Columns = fitAll(cellText(ink), m.Rows, maxHeatmapLabel*vg.Inch),
+		fitAll(cellText(ink), m.Columns, maxHeatmapLabel*vg.Inch)
 	m.size()
 	return m, nil
 }
@@ -228,7 +229,8 @@ func (m *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 	left, right := c.Min.X-margin, c.Min.X+width+margin
 	for _, i := range m.Framed {
 		y := top - vg.Length(i+1)*height
-		outline(c, draw.LineStyle{Color: palette[1], Width: vg.Points(1.6) - margin}, rectangle(left, y-margin, right, y+height+margin))
+		outline(c, draw.LineStyle{Color: palette[1], Width: vg.Points(1.6) - margin},
+			rectangle(left, y-margin, right, y+height+margin))
 		if !labelled[i+rowStep] {
 			m.label(c, i, y+height/2)
 			for n := range 2*rowStep - 1 {
@@ -318,7 +320,8 @@ func GridHeat(metric string, g metrics.Grid) *Heat {
 func SelectedHeat(g metrics.Grid, selected []int) *Heat {
 	h := GridHeat("med", g)
 	h.Framed = selected
-	h.Title = fmt.Sprintf("MED map: mutual information of code columns and factors; framed: the %d columns selected", len(selected))
+	h.Title = fmt.Sprintf("MED map: mutual information of code columns and factors; framed: the %d columns selected",
+		len(selected))
 	return h
 }
 

@@ -93,7 +93,8 @@ func histogram(y, x []float64) image.Image {
 			if k > 0 {
 				shade = 0.12 + 0.88*math.Sqrt(float64(k)/float64(highest))
 			}
-			img.SetRGBA(c, histogramBins-1-r, color.RGBA{uint8(255 - 245*shade), uint8(255 - 175*shade), uint8(255 - 115*shade), 255})
+			img.SetRGBA(c, histogramBins-1-r,
+				color.RGBA{uint8(255 - 245*shade), uint8(255 - 175*shade), uint8(255 - 115*shade), 255})
 		}
 	}
 	return img

@@ -70,7 +70,8 @@ func traversalSheet(w io.Writer, title, columnTitle string, rows, columns []stri
 	if len(all) != len(rows)*n || len(all) == 0 {
 		return fmt.Errorf("report: %d images for %d rows of %d; want %d", len(all), len(rows), n, len(rows)*n)
 	}
-	t := raster.Tiles{Title: title, ColumnTitle: columnTitle, RowLabels: rows, ColumnLabels: columns, Scale: scaleOf(96, all)}
+	t := raster.Tiles{Title: title, ColumnTitle: columnTitle, RowLabels: rows, ColumnLabels: columns,
+		Scale: scaleOf(96, all)}
 	for r := range rows {
 		t.Rows = append(t.Rows, all[r*n:(r+1)*n])
 	}
@@ -92,7 +93,8 @@ func (d *Decoded) pictures() ([][]image.Image, error) {
 		return nil, fmt.Errorf("report: %s: %w", d.Sheet.Name, err)
 	}
 	if n := d.Sheet.Count(); len(all) != n || n == 0 {
-		return nil, fmt.Errorf("report: %s: %d images for %d codes; want one for each of at least one", d.Sheet.Name, len(all), n)
+		return nil, fmt.Errorf("report: %s: %d images for %d codes; want one for each of at least one",
+			d.Sheet.Name, len(all), n)
 	}
 	rows := make([][]image.Image, len(d.Sheet.Rows))
 	for i, r := range d.Sheet.Rows {
@@ -106,7 +108,8 @@ func (d *Decoded) WritePNG(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	t := raster.Tiles{Title: d.Sheet.Title, ColumnTitle: d.Sheet.ColumnTitle, ColumnLabels: d.Sheet.Columns, Rows: rows, Scale: d.Scale}
+	t := raster.Tiles{Title: d.Sheet.Title, ColumnTitle: d.Sheet.ColumnTitle, ColumnLabels: d.Sheet.Columns, Rows: rows,
+		Scale: d.Scale}
 	for _, r := range d.Sheet.Rows {
 		t.RowLabels = append(t.RowLabels, r.Label)
 	}

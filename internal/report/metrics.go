@@ -52,7 +52,8 @@ func intervalLine(r *metrics.Result) string {
 		return fmt.Sprintf("of the %s %s: %s to %s (%v %%), of %d %s; %s %s",
 			estimate, Number(i.Estimate), Number(i.Low), Number(i.High), i.Percent, i.Repeats, repeats, Number(r.Value), value)
 	}
-	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, repeats)
+	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s",
+		Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, repeats)
 }
 
 // chanceLine returns a line with the chance level of a result, and marks a value that is no better than chance.

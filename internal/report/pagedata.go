@@ -46,7 +46,8 @@ func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, space
 	if names == nil {
 		names = images
 	}
-	c := &web.Codes{Codes: web.Floats(in.Codes.Data, in.Codes.Rows, in.Codes.Cols), Factors: []web.Factor{}, Spaces: pageSpaces(spaces), Rows: web.Integers(names, len(names))}
+	c := &web.Codes{Codes: web.Floats(in.Codes.Data, in.Codes.Rows, in.Codes.Cols), Factors: []web.Factor{},
+		Spaces: pageSpaces(spaces), Rows: web.Integers(names, len(names))}
 	for i := range in.Codes.Cols {
 		c.Columns = append(c.Columns, in.Hierarchy.ColumnName(i))
 	}
@@ -170,7 +171,8 @@ func RunCurves(first []string, log []rundir.Line) *web.Curves {
 		list = append(list, web.Panel{Title: title, X: "epoch", Y: "loss (parts without weights)", Log: true, Series: losses})
 	}
 	if measured := seriesOf(log, func(line rundir.Line) map[string]float64 { return line.Metrics }); measured != nil {
-		list = append(list, web.Panel{Title: "Metrics during training", X: "epoch", Y: "value", Lines: true, Series: measured})
+		list = append(list, web.Panel{Title: "Metrics during training", X: "epoch", Y: "value", Lines: true,
+			Series: measured})
 	}
 	if len(list) == 0 {
 		return nil
@@ -274,7 +276,8 @@ func extraMetrics(in *metrics.Input) []pageMetric {
 	var list []pageMetric
 	for _, name := range []string{"mig", "co-occurrence"} {
 		if e, err := metrics.Registry.Lookup(name); err == nil {
-			list = append(list, pageMetric{fmt.Sprintf(" (%d images)", in.Codes.Rows), metrics.Choice{Name: name, Value: e.New()}})
+			list = append(list, pageMetric{fmt.Sprintf(" (%d images)", in.Codes.Rows),
+				metrics.Choice{Name: name, Value: e.New()}})
 		}
 	}
 	levels := 0
@@ -284,7 +287,8 @@ func extraMetrics(in *metrics.Input) []pageMetric {
 	if importanceRows*in.Codes.Cols*levels <= maxImportance {
 		m := metrics.NewDCI()
 		m.Rounds, m.Bins, m.Train, m.Test, m.TestShare = 10, 64, importanceRows, 1, 0
-		list = append(list, pageMetric{fmt.Sprintf(" (%d rounds of boosting, %d images)", m.Rounds, m.Train), metrics.Choice{Name: "dci", Value: m}})
+		list = append(list, pageMetric{fmt.Sprintf(" (%d rounds of boosting, %d images)", m.Rounds, m.Train),
+			metrics.Choice{Name: "dci", Value: m}})
 	}
 	return list
 }
@@ -299,7 +303,8 @@ func gridMap(metric string, g metrics.Grid) web.Map {
 		return column
 	})
 	words := GridHeat(metric, g)
-	m := web.Map{Title: words.Title, Rows: []string{}, Columns: []string{}, Down: words.RowTitle, Across: words.ColumnTitle, Unit: words.Unit, Signed: words.Signed, Sorted: words.Sort}
+	m := web.Map{Title: words.Title, Rows: []string{}, Columns: []string{}, Down: words.RowTitle,
+		Across: words.ColumnTitle, Unit: words.Unit, Signed: words.Signed, Sorted: words.Sort}
 	var values []float64
 	for _, i := range rows {
 		m.Rows = append(m.Rows, g.Rows[i])

@@ -84,7 +84,9 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 	}
 	count := min(maxNeighbours, n-1)
 	var rows []int
-	t := &raster.Tiles{Title: title, Subtitle: fmt.Sprintf("nearest of %d codes by cosine distance, which is below each image", n), ColumnTitle: "query, then neighbours"}
+	t := &raster.Tiles{Title: title,
+		Subtitle:    fmt.Sprintf("nearest of %d codes by cosine distance, which is below each image", n),
+		ColumnTitle: "query, then neighbours"}
 	marked := variedFactors(in, maxRetrieved, true)
 	if len(marked) > 0 {
 		var names []string

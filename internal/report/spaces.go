@@ -42,7 +42,8 @@ func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 	var plots [][]*plot.Plot
 	for _, r := range rows {
 		if len(r.Factors) == 0 || len(r.Spaces) != len(rows[0].Spaces) {
-			return fmt.Errorf("report: a row of %d panels and %d factors; want %d panels and at least one factor", len(r.Spaces), len(r.Factors), len(rows[0].Spaces))
+			return fmt.Errorf("report: a row of %d panels and %d factors; want %d panels and at least one factor",
+				len(r.Spaces), len(r.Factors), len(rows[0].Spaces))
 		}
 		n := len(r.Factors[0].Values)
 		for _, s := range r.Spaces {
@@ -68,7 +69,8 @@ func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 		all = append(all, make([]*plot.Plot, (columns-len(all)%columns)%columns)...)
 		plots = slices.Collect(slices.Chunk(all, columns))
 	}
-	return figure{title, 3*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, panels(plots))
+	return figure{title, 3*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.6, vg.Points(6)}.render(w,
+		panels(plots))
 }
 
 func spacePlot(r SpaceRow, s Space, tints []color.RGBA) *plot.Plot {
@@ -206,7 +208,8 @@ func codePlanes(w io.Writer, title string, stages []Stage, factors []Column) err
 		}
 		plots = append(plots, row)
 	}
-	return figure{title, 3.1*float64(len(pairs)) + 0.2, 3.2*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, panels(plots))
+	return figure{title, 3.1*float64(len(pairs)) + 0.2, 3.2*float64(len(plots)) + 0.6, vg.Points(6)}.render(w,
+		panels(plots))
 }
 
 // pairsOf returns pairs of d columns: all pairs of few columns, or neighbouring pairs of many columns.

@@ -97,7 +97,8 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 	if len(plots) == 0 {
 		return nil
 	}
-	return figure{title, 2.9*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.5, vg.Points(6)}.render(w, panels(plots))
+	return figure{title, 2.9*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.5, vg.Points(6)}.render(w,
+		panels(plots))
 }
 
 // toObject returns Q^T z of a code.

@@ -18,7 +18,8 @@ func sans(size vg.Length) font.Font {
 }
 
 func textStyle(size vg.Length) draw.TextStyle {
-	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
+	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter,
+		Handler: plot.DefaultTextHandler}
 }
 
 // singleLine escapes control characters, and replaces line feeds, tabs and characters that the font lacks.

@@ -91,7 +91,8 @@ func alignedPlot(circle, factor Column, unwrapped bool) *plot.Plot {
 		points.add(x, y, palette[0])
 	}
 	if unwrapped {
-		p.Add(&plotter.Line{XYs: plotter.XYs{{X: 0, Y: 0}, {X: 360, Y: 360}}, LineStyle: draw.LineStyle{Color: faint, Width: vg.Points(0.8)}})
+		p.Add(&plotter.Line{XYs: plotter.XYs{{X: 0, Y: 0}, {X: 360, Y: 360}},
+			LineStyle: draw.LineStyle{Color: faint, Width: vg.Points(0.8)}})
 	}
 	p.Add(points)
 	circleAxis(&p.X)
@@ -127,7 +128,8 @@ func circleAxis(a *plot.Axis) {
 }
 
 // circleTicks are ticks in degrees on a circle.
-var circleTicks = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"}, {Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
+var circleTicks = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"},
+	{Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
 
 func hueBar(c draw.Canvas) {
 	const steps = 180
@@ -137,7 +139,8 @@ func hueBar(c draw.Canvas) {
 		x := left + width*vg.Length(i)/steps
 		c.FillPolygon(colours.Cyclic((i+0.5)/steps), rectangle(x, bottom, left+width, bottom+height)) // each step extends to the end, because gaps would be visible
 	}
-	style := draw.TextStyle{Color: faint, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
+	style := draw.TextStyle{Color: faint, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YTop,
+		Handler: plot.DefaultTextHandler}
 	for _, tick := range circleTicks {
 		c.FillText(style, vg.Point{X: left + width*vg.Length(tick.Value)/360, Y: bottom - vg.Points(2)}, tick.Label)
 	}

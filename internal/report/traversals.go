@@ -22,7 +22,8 @@ import (
 func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decoder) error {
 	t := traversalsOf(codes, spheres)
 	labels, title := t.axisLabels()
-	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
+	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed",
+		title, t.names, labels, t.rows, d)
 }
 
 func traversalsOf(codes *decode.Codes, spheres []Sphere) *traversals {
@@ -207,10 +208,12 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 				longitudes = append(longitudes, fmt.Sprint(longitude))
 			}
 			sin, cos := math.Sincos(float64(longitude) * math.Pi / 180)
-			rows = appendRow(rows, rotateSpheres(code, spheres, smallestRotation(from, [3]float64{cosLat * sin, sinLat, cosLat * cos})))
+			rows = appendRow(rows, rotateSpheres(code, spheres,
+				smallestRotation(from, [3]float64{cosLat * sin, sinLat, cosLat * cos})))
 		}
 	}
-	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, rows, d)
+	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed",
+		"longitude, degrees; rows: latitude", latitudes, longitudes, rows, d)
 }
 
 // smallestRotation returns the rotation with the smallest angle that maps one direction to another.
@@ -244,7 +247,8 @@ func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d D
 		return nil
 	}
 	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed",
-		"percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), rows, d)
+		"percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension",
+		labels, percentileLabels(), rows, d)
 }
 
 // pathTraversals returns the codes of all traversals. A label has the options as in a code: from 1, and 0 for none.

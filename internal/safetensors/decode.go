@@ -87,7 +87,8 @@ func readHeader(r io.ReaderAt, size int64) (entries []named, metadata map[string
 }
 
 func errTooLong(header uint64) error {
-	return fmt.Errorf("damaged or not a safetensors file: a header of %d bytes; at most %d are possible", header, maxHeader)
+	return fmt.Errorf("damaged or not a safetensors file: a header of %d bytes; at most %d are possible",
+		header, maxHeader)
 }
 
 // split separates the header from the elements.
@@ -187,7 +188,8 @@ func decodeTensors(entries []named, body []byte) ([]Tensor, error) {
 	for i, e := range entries {
 		size, ok := sizes[e.DType]
 		if !ok {
-			return nil, fmt.Errorf("tensor %q: element type %q is not read; want F32, F64, F16, BF16, I64 or U8", e.name, e.DType)
+			return nil, fmt.Errorf("tensor %q: element type %q is not read; want F32, F64, F16, BF16, I64 or U8",
+				e.name, e.DType)
 		}
 		n, err := dims.Count(e.Shape, size)
 		if err != nil {

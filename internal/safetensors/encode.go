@@ -86,7 +86,8 @@ func check(f *File) error {
 		seen[t.Name] = true
 		if half, ok := t.Data.(Half); ok {
 			if i := slices.IndexFunc(half, func(x float32) bool { return halfBits(x)&infinite == infinite }); i >= 0 {
-				return fmt.Errorf("tensor %q: element %d is %v; want a number that float16 holds, at most 65504", t.Name, i, half[i])
+				return fmt.Errorf("tensor %q: element %d is %v; want a number that float16 holds, at most 65504",
+					t.Name, i, half[i])
 			}
 		}
 	}

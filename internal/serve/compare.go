@@ -99,8 +99,8 @@ func (s *Server) compare(snap *snapshot, c selection) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &comparison{Version: snap.version, Matched: len(list), Missing: missing, Repeats: []string{}, Settings: []string{},
-		Metrics: []measuredMetric{}, By: []string{}, Groups: []group{}, Runs: []comparedRun{}}
+	v := &comparison{Version: snap.version, Matched: len(list), Missing: missing, Repeats: []string{},
+		Settings: []string{}, Metrics: []measuredMetric{}, By: []string{}, Groups: []group{}, Runs: []comparedRun{}}
 	list = list[:min(len(list), maxCompared)]
 	entries := entriesOf(list)
 	c.differing = index.Differing(entries)
@@ -120,7 +120,8 @@ func (s *Server) compare(snap *snapshot, c selection) (*comparison, error) {
 	v.Colours = values
 	for i, run := range list {
 		p := &run.progress
-		line := comparedRun{Dir: run.Dir, State: p.state, Progress: p.fraction(), Colour: colours[i].index, Settings: settingCells(run, columns)}
+		line := comparedRun{Dir: run.Dir, State: p.state, Progress: p.fraction(), Colour: colours[i].index,
+			Settings: settingCells(run, columns)}
 		stored := s.results(run)
 		for m, name := range names {
 			line.Results = append(line.Results, estimateOf(run, name, stored, &v.Metrics[m]))
@@ -328,7 +329,8 @@ func (s *Server) overlay(snap *snapshot, c selection) (*overlay, error) {
 				panels[key] = p
 			}
 			x, y := thinOut(curve.x), thinOut(curve.y)
-			p.Series = append(p.Series, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y)), Colour: &colour})
+			p.Series = append(p.Series, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y)),
+				Colour: &colour})
 		}
 	}
 	v := &overlay{Runs: min(len(list), maxCurves), Curves: &web.Curves{Panels: []web.Panel{}}}
@@ -360,7 +362,8 @@ func (k panelKey) compare(o panelKey) int {
 		}
 		return 2
 	}
-	return cmp.Or(cmp.Compare(part(k), part(o)), strings.Compare(k.objective, o.objective), strings.Compare(k.name, o.name))
+	return cmp.Or(cmp.Compare(part(k), part(o)), strings.Compare(k.objective, o.objective),
+		strings.Compare(k.name, o.name))
 }
 
 type points struct{ x, y []float32 }

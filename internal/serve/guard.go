@@ -37,7 +37,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case r.ContentLength != 0:
 			refuse(w, http.StatusRequestEntityTooLarge, "this server only shows runs; want requests without content")
 		case !s.knownHost(r.Host):
-			refuse(w, http.StatusMisdirectedRequest, "this server does not answer to that name; want its address, or a name given to it by --host")
+			refuse(w, http.StatusMisdirectedRequest,
+				"this server does not answer to that name; want its address, or a name given to it by --host")
 		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			refuse(w, http.StatusForbidden, "another site asks; want pages of this server only")
 		case s.options.Token == "":
@@ -46,7 +47,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case r.URL.Query().Has("token"):
 			s.logIn(w, r)
 		case !s.hasCookie(r):
-			refuse(w, http.StatusForbidden, "no token, or another one; want the whole address that unravel serve prints, or the header Authorization: Bearer TOKEN")
+			refuse(w, http.StatusForbidden,
+				"no token, or another one; want the whole address that unravel serve prints, or the header Authorization: Bearer TOKEN")
 		default:
 			markPermitted(r.Context())
 			next.ServeHTTP(w, r)
@@ -106,7 +108,8 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q.Del("token")
-	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.options.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.options.Token, Path: "/", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode})
 	target := url.URL{Path: path.Clean("/" + r.URL.Path), RawQuery: q.Encode()}
 	w.Header().Set("Location", target.String())
 	w.WriteHeader(http.StatusSeeOther)

@@ -111,7 +111,8 @@ func (l *listCache) list(snap *snapshot, q query) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &listing{Version: snap.version, Reading: snap.reading, Total: len(snap.list), Matched: len(sorted), States: snap.states(), Columns: c.kinds, Rows: []row{}}
+	list := &listing{Version: snap.version, Reading: snap.reading, Total: len(snap.list), Matched: len(sorted),
+		States: snap.states(), Columns: c.kinds, Rows: []row{}}
 	list.From = min(q.start, len(sorted))
 	now := time.Now()
 	for _, run := range sorted[list.From:min(list.From+q.count, len(sorted))] {
@@ -122,8 +123,9 @@ func (l *listCache) list(snap *snapshot, q query) (*listing, error) {
 
 func rowOf(run *runState, columns []index.Column, now time.Time) row {
 	p := &run.progress
-	line := row{Dir: run.Dir, State: p.state, Problem: run.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.fraction(),
-		Seconds: run.Seconds, Left: p.remaining(now).Seconds(), Ended: run.Ended, Cells: settingCells(run, columns)}
+	line := row{Dir: run.Dir, State: p.state, Problem: run.Problem, Epoch: p.epoch, Epochs: p.epochs,
+		Progress: p.fraction(),
+		Seconds:  run.Seconds, Left: p.remaining(now).Seconds(), Ended: run.Ended, Cells: settingCells(run, columns)}
 	if p.hasLoss {
 		line.Loss = new(p.loss)
 	}
@@ -132,7 +134,8 @@ func rowOf(run *runState, columns []index.Column, now time.Time) row {
 
 // choose returns the runs that pass the filters, with their progress in the snapshot.
 func (l *listCache) choose(snap *snapshot, filters []string) (*filteredRuns, error) {
-	c, err := l.chosen.get(snap.content, strings.Join(filters, "\x00"), func() (*filteredRuns, error) { return choose(snap, filters) })
+	c, err := l.chosen.get(snap.content, strings.Join(filters, "\x00"),
+		func() (*filteredRuns, error) { return choose(snap, filters) })
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +180,8 @@ func filter(snap *snapshot, filters []string) ([]*runState, error) {
 }
 
 // stateOrder is the default order of states in a list.
-var stateOrder = map[sweep.State]int{sweep.Running: 0, sweep.Failed: 1, sweep.Damaged: 1, sweep.Stopped: 2, sweep.Finished: 3, sweep.Waiting: 4}
+var stateOrder = map[sweep.State]int{sweep.Running: 0, sweep.Failed: 1, sweep.Damaged: 1, sweep.Stopped: 2,
+	sweep.Finished: 3, sweep.Waiting: 4}
 
 // sortRuns sorts runs by a column. Without a column, running runs come first and newer runs come before older runs.
 func sortRuns(c *filteredRuns, order string) ([]*runState, error) {
@@ -185,7 +189,8 @@ func sortRuns(c *filteredRuns, order string) ([]*runState, error) {
 	name, descending := strings.CutPrefix(order, "-")
 	if name == "" {
 		slices.SortStableFunc(list, func(a, b *runState) int {
-			return cmp.Or(cmp.Compare(stateOrder[a.progress.state], stateOrder[b.progress.state]), strings.Compare(b.Ended, a.Ended), strings.Compare(a.Dir, b.Dir))
+			return cmp.Or(cmp.Compare(stateOrder[a.progress.state], stateOrder[b.progress.state]),
+				strings.Compare(b.Ended, a.Ended), strings.Compare(a.Dir, b.Dir))
 		})
 		return list, nil
 	}
@@ -320,7 +325,8 @@ func searches(dir string, snap *snapshot) []searchEntry {
 
 func entryOfSearch(folder string, trials *sweep.Trials, names map[string]string) searchEntry {
 	settings := trials.Method.Value.Common()
-	e := searchEntry{Folder: folder, Method: trials.Method.Name, Objective: settings.Objective(), Better: trials.Better.String(), Budget: settings.Budget(), Best: -1}
+	e := searchEntry{Folder: folder, Method: trials.Method.Name, Objective: settings.Objective(),
+		Better: trials.Better.String(), Budget: settings.Budget(), Best: -1}
 	for _, r := range settings.Space {
 		e.Keys = append(e.Keys, r.Key)
 	}

@@ -89,7 +89,8 @@ func (p *previews) get(run *runState) (*preview, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	old := p.byPath[run.path]
-	if old != nil && (old.version == version || time.Now().Before(p.pauseEnd) && run.progress.state == sweep.Running || !old.ready()) {
+	if old != nil && (old.version == version || time.Now().Before(p.pauseEnd) && run.progress.state == sweep.Running ||
+		!old.ready()) {
 		return old, nil
 	}
 	if p.closed {

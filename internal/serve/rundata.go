@@ -52,8 +52,10 @@ func (s *Server) runData(w http.ResponseWriter, r *http.Request, run *runState) 
 }
 
 func (s *Server) describe(run *runState) description {
-	d := description{row: rowOf(run, nil, time.Now()), Settings: run.Settings, Results: run.Results, Begun: run.Begun, Version: run.Version,
-		Model: choiceOf(run, "model"), Dataset: choiceOf(run, "dataset"), Figures: s.figures(run), Preview: s.previews.version(run)}
+	d := description{row: rowOf(run, nil, time.Now()), Settings: run.Settings, Results: run.Results, Begun: run.Begun,
+		Version: run.Version,
+		Model:   choiceOf(run, "model"), Dataset: choiceOf(run, "dataset"), Figures: s.figures(run),
+		Preview: s.previews.version(run)}
 	if run.Machine.OS != "" {
 		d.Machine = &run.Machine
 	}

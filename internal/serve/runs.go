@@ -178,7 +178,8 @@ func (r *runs) current() *snapshot {
 	case r.wake <- struct{}{}:
 	default:
 	}
-	if now.UnixNano()-lastRequest > int64(askPatience) && (r.single || now.UnixNano()-r.lastScan.Load() > int64(scanPause)) {
+	if now.UnixNano()-lastRequest > int64(askPatience) &&
+		(r.single || now.UnixNano()-r.lastScan.Load() > int64(scanPause)) {
 		for r.lastScan.Load() < now.UnixNano() && time.Since(now) < lookPatience {
 			time.Sleep(time.Millisecond)
 		}
@@ -284,7 +285,8 @@ func (r *runs) look(path string, old *runState, holders *rundir.Holders) *runSta
 func (r *runs) read(dir, path string) *runState {
 	run := &runState{path: path}
 	if link := r.linkOutside(path); link != "" {
-		run.Run = &index.Run{State: sweep.Damaged, Problem: link + " is a link that leads out of the folder of runs", Stamp: index.Stamp(dir)}
+		run.Run = &index.Run{State: sweep.Damaged, Problem: link + " is a link that leads out of the folder of runs",
+			Stamp: index.Stamp(dir)}
 	} else {
 		run.Run = index.Read(dir, path)
 	}
@@ -298,7 +300,8 @@ func (r *runs) read(dir, path string) *runState {
 // linkOutside returns the first standard file of a run that is a link to outside the folder, or an empty string.
 func (r *runs) linkOutside(path string) string {
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
-		if _, err := r.root.Load().Stat(filepath.FromSlash(path + "/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := r.root.Load().Stat(filepath.FromSlash(path + "/" + name)); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return name
 		}
 	}

@@ -51,8 +51,8 @@ func entryOf(name string) (tableEntry, *tables.Table, error) {
 		return tableEntry{}, nil, err
 	}
 	_, printed := t.Coverage()
-	return tableEntry{Name: t.Name, Title: t.Title, Source: t.Source, Scales: t.Scales.Names(), Printed: printed, Trains: t.Trains(),
-		Command: "unravel table " + t.Name}, t, nil
+	return tableEntry{Name: t.Name, Title: t.Title, Source: t.Source, Scales: t.Scales.Names(), Printed: printed,
+		Trains: t.Trains(), Command: "unravel table " + t.Name}, t, nil
 }
 
 // tableList is the answer of /api/tables, which never changes.
@@ -82,7 +82,8 @@ func (s *Server) tableData(w http.ResponseWriter, r *http.Request) error {
 		return notFound("there is no table of that name")
 	}
 	snap := s.runs.current()
-	return s.tables.send(w, r, snap.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs, snap, name, scale) })
+	return s.tables.send(w, r, snap.content, name+" "+scale,
+		func() (any, error) { return s.tables.table(r.Context(), s.runs, snap, name, scale) })
 }
 
 // table fills in a table from runs. It skips rows without runs: only the command computes them.
@@ -132,7 +133,8 @@ func (k *tableCache) table(ctx context.Context, runs *runs, snap *snapshot, name
 		a.Recorded = r.Ledger.Runs
 	}
 	v := show.Lines(r)
-	a.Summary, a.Third, a.Groups, a.Heads, a.Lines, a.Notes, a.Remarks = r.Summary(), v.Third, v.Groups, v.Heads, v.Lines, v.Footnotes, v.Remarks
+	a.Summary, a.Third, a.Groups, a.Heads, a.Lines, a.Notes, a.Remarks = r.Summary(), v.Third, v.Groups, v.Heads, v.Lines,
+		v.Footnotes, v.Remarks
 	return a, nil
 }
 

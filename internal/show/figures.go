@@ -107,7 +107,8 @@ func rankFiles(r *tables.Result) (list []File) {
 	sets := dataSetLabels(r.Table)
 	for i, set := range sets {
 		if series := rankLines(r, i, len(sets)); len(series) > 1 { // a single line crosses nothing
-			list = append(list, curveFile(r, set, "ranks", report.CurveOptions{YLabel: "rank", Names: r.Agreement.Columns, Down: true, Marked: true}, series))
+			list = append(list, curveFile(r, set, "ranks",
+				report.CurveOptions{YLabel: "rank", Names: r.Agreement.Columns, Down: true, Marked: true}, series))
 		}
 	}
 	return list
@@ -144,7 +145,8 @@ func boxPlot(r *tables.Result) *report.BoxPlot {
 		}
 		p.Boxes = append(p.Boxes, box)
 	}
-	higher := slices.ContainsFunc(r.Table.Columns, func(c tables.Column) bool { return c.Label == f.Column && c.Better() == metrics.HigherIsBetter })
+	higher := slices.ContainsFunc(r.Table.Columns,
+		func(c tables.Column) bool { return c.Label == f.Column && c.Better() == metrics.HigherIsBetter })
 	for _, row := range f.Best {
 		if c := r.Cell(row, f.Column); c != nil && c.Ours != nil && (p.Line == nil || (*c.Ours > *p.Line) == higher) {
 			p.Line = c.Ours

@@ -11,7 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, "|", `\|`, "~", `\~`)
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`,
+	"|", `\|`, "~", `\~`)
 
 // Markdown writes the table with its footnotes. A row has three lines or one line, as in Text.
 func Markdown(w io.Writer, r *tables.Result) error {
@@ -71,8 +72,10 @@ func (l *layout) markdown(b *strings.Builder, part group) {
 	}
 }
 
-var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
-	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`, `"`, "''",
+var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`,
+	"{", `\{`, "}", `\}`,
+	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`,
+	`"`, "''",
 	"✓", `$\checkmark$`, "✗", `$\times$`, "β", `$\beta$`, "±", `$\pm$`, "×", `$\times$`)
 
 // LaTeX writes a tabular without packages, followed by the footnotes.
@@ -125,8 +128,10 @@ func (l *layout) latex(b *strings.Builder, part group) {
 			return number(s.Ours) + `\rlap{\textsuperscript{` + escape(s.Mark) + `}}`
 		})
 		if line.Compared {
-			row(`\quad{\small `+escape(printedLabel(l.Table))+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
-			row(`\quad{\small `+escape(differenceLabel(l.Table))+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Third) + `}` })
+			row(`\quad{\small `+escape(printedLabel(l.Table))+`}`,
+				func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
+			row(`\quad{\small `+escape(differenceLabel(l.Table))+`}`,
+				func(c int) string { return `{\small ` + number(line.Cells[c].Third) + `}` })
 		}
 	}
 	b.WriteString("\\hline\n\\end{tabular}\n")

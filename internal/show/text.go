@@ -57,7 +57,8 @@ func (l *layout) grid() *grid {
 		g.Heads = append(g.Heads, head{h.Group, h.Label})
 	}
 	for _, row := range l.Lines {
-		ours, printed, differences := []string{row.Label}, []string{"  " + printedLabel(l.Table)}, []string{"  " + differenceLabel(l.Table)}
+		ours, printed, differences := []string{row.Label}, []string{"  " + printedLabel(l.Table)},
+			[]string{"  " + differenceLabel(l.Table)}
 		for _, s := range row.Cells {
 			ours, printed, differences = append(ours, s.Ours+s.Mark), append(printed, s.Theirs), append(differences, s.Third)
 		}
@@ -104,7 +105,9 @@ func CSV(w io.Writer, r *tables.Result) error {
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
 			record := []string{r.Name, row.Label, c.Column, digits(c.Ours), "", strconv.Itoa(c.Draws), "",
-				digits(cmp.Or(c.Ratio, c.Difference)), string(c.Status), strings.Join(slices.DeleteFunc(slices.Concat([]string{c.Reason}, c.Notes), func(s string) bool { return s == "" }), "; ")}
+				digits(cmp.Or(c.Ratio, c.Difference)), string(c.Status),
+				strings.Join(slices.DeleteFunc(slices.Concat([]string{c.Reason}, c.Notes), func(s string) bool { return s == "" }),
+					"; ")}
 			if c.Ours != nil {
 				record[4] = digits(&c.Deviation)
 			}

@@ -78,7 +78,8 @@ func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 			point = r
 		}
 		if point >= 0 && comma >= 0 {
-			return nil, t.errorf(r, column, "%s beside %s in line %d; want decimal points or decimal commas, not both, and no marks of thousands",
+			return nil, t.errorf(r, column,
+				"%s beside %s in line %d; want decimal points or decimal commas, not both, and no marks of thousands",
 				field, t.Rows[min(point, comma)][column], t.Lines[min(point, comma)])
 		}
 	}
@@ -165,7 +166,8 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 		case isDate(row[column]) && !many:
 			return nil, t.errorf(r, column, "%q looks like a date; want numbers, such as days, or kind categorical", row[column])
 		case isRow(row[column]) && !many:
-			return nil, t.errorf(r, column, "%q is several numbers; want commas, semicolons or tabs between them, or kind categorical", row[column])
+			return nil, t.errorf(r, column,
+				"%q is several numbers; want commas, semicolons or tabs between them, or kind categorical", row[column])
 		default:
 			words++
 			if first < 0 {
@@ -180,19 +182,22 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 			return nil, err
 		}
 		if row, other := t.roundedRows(column, c); row >= 0 && !many {
-			return nil, t.errorf(row, column, "%s rounds to the same number as %s in line %d; want fewer digits, or kind categorical",
+			return nil, t.errorf(row, column,
+				"%s rounds to the same number as %s in line %d; want fewer digits, or kind categorical",
 				t.Rows[row][column], t.Rows[other][column], t.Lines[other])
 		} else if row >= 0 {
 			return t.Levels(column), nil
 		}
 		return c, nil
 	case number >= 0 && !mixed:
-		return nil, t.errorf(first, column, "%q is a word, and %s in line %d a number; want numbers (empty where one is not known) or words in all lines, or kind categorical",
+		return nil, t.errorf(first, column,
+			"%q is a word, and %s in line %d a number; want numbers (empty where one is not known) or words in all lines, or kind categorical",
 			t.Rows[first][column], t.Rows[number][column], t.Lines[number])
 	}
 	c := t.Levels(column)
 	if n := len(c.Words); !many && n > wordLimit && 2*n > words {
-		return nil, t.errorf(first, column, "the column has %d different words in %d rows, which are no levels; want columns of factors alone", n, words)
+		return nil, t.errorf(first, column,
+			"the column has %d different words in %d rows, which are no levels; want columns of factors alone", n, words)
 	}
 	return c, nil
 }

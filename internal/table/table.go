@@ -101,7 +101,8 @@ func (t *Text) table(column columnReader) (*Table, error) {
 		return nil, err
 	}
 	n, k := len(t.Rows), len(t.Rows[0])
-	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([][]int64, k), file: t.file, dropped: t.dropped, counted: t.counted, reals: t.reals}
+	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k),
+		Ints: make([][]int64, k), file: t.file, dropped: t.dropped, counted: t.counted, reals: t.reals}
 	if isCount(m.Names) {
 		m.Names = nil
 	}
@@ -131,8 +132,10 @@ func Settle(codes, factors *Table) error {
 	}
 	codes.WantRows(factors.Rows)
 	factors.WantRows(codes.Rows)
-	if !slices.Equal(codes.dropped, factors.dropped) && slices.Equal(slices.Sorted(slices.Values(codes.dropped)), slices.Sorted(slices.Values(factors.dropped))) {
-		return fmt.Errorf("rows of %s and %s have the same index in different orders, first %q and %q; want one order", codes.file, factors.file, codes.dropped[0], factors.dropped[0])
+	if !slices.Equal(codes.dropped, factors.dropped) && slices.Equal(slices.Sorted(slices.Values(codes.dropped)),
+		slices.Sorted(slices.Values(factors.dropped))) {
+		return fmt.Errorf("rows of %s and %s have the same index in different orders, first %q and %q; want one order",
+			codes.file, factors.file, codes.dropped[0], factors.dropped[0])
 	}
 	return nil
 }
@@ -155,13 +158,17 @@ func (t *Table) WantRows(n int) {
 	case !t.counted:
 		return
 	case t.Rows == n+1:
-		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is taken for the numbers of the columns, as there are %d rows below", t.file, t.Lines[0], n))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("%s: line %d counts from 0 and is taken for the numbers of the columns, as there are %d rows below",
+				t.file, t.Lines[0], n))
 		t.Rows, t.Lines, t.Data = n, t.Lines[1:], t.Data[t.Cols:]
 		for j, ints := range t.Ints {
 			t.Ints[j] = ints[min(1, len(ints)):]
 		}
 	case t.Cols > 1:
-		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is read as a row; leave it out if it numbers the columns", t.file, t.Lines[0]))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("%s: line %d counts from 0 and is read as a row; leave it out if it numbers the columns",
+				t.file, t.Lines[0]))
 	}
 	t.counted = false
 }
@@ -187,13 +194,15 @@ func (t *Table) DropCounter() {
 			if !ascending {
 				finding = "has the numbers of all rows in another order"
 			}
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %s %s, %d to %d; leave it out if it is an index", t.file, name, finding, first, first+t.Rows-1))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %s %s, %d to %d; leave it out if it is an index",
+				t.file, name, finding, first, first+t.Rows-1))
 		}
 	}
 	if !index || t.Names != nil {
 		return
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("%s: the first column counts the rows, 0 to %d, is taken for an index and left out; a text table with names of columns would keep it", t.file, t.Rows-1))
+	t.Notes = append(t.Notes,
+		fmt.Sprintf("%s: the first column counts the rows, 0 to %d, is taken for an index and left out; a text table with names of columns would keep it", t.file, t.Rows-1))
 	for i := range t.Rows {
 		t.dropped = append(t.dropped, strconv.Itoa(i))
 	}

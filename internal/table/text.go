@@ -123,7 +123,8 @@ func (t *Text) takeNames(named bool) error {
 			return nil
 		}
 		t.counted = false
-		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d, %s, is taken for the numbers of the columns", t.file, t.Lines[0], firstFields(head)))
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d, %s, is taken for the numbers of the columns",
+			t.file, t.Lines[0], firstFields(head)))
 	default:
 		return nil
 	}

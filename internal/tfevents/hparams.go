@@ -89,7 +89,8 @@ func (s *Setting) marshal() []byte {
 
 // SessionEnd returns the value with the status and the end time of a run.
 func SessionEnd(s Status, ended time.Time) Value {
-	return pluginValue(SessionEndTag, dataEnd, appendDouble(appendInt(nil, endStatus, int64(s)), endTime, unixSeconds(ended)))
+	return pluginValue(SessionEndTag, dataEnd,
+		appendDouble(appendInt(nil, endStatus, int64(s)), endTime, unixSeconds(ended)))
 }
 
 // Metric is a scalar that the plugin compares between runs.

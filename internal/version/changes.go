@@ -15,7 +15,8 @@ type Change struct {
 var Changes = []Change{
 	{Generation: 2, Date: "2026-11-23T07:00:00Z", What: "its convolutions and matrix products added in another order"},
 	{
-		Generation: 3, Date: "2026-11-23T17:45:00Z", What: "its contraction of projected codes measured factors by their kinds, not as numbers",
+		Generation: 3, Date: "2026-11-23T17:45:00Z",
+		What:  "its contraction of projected codes measured factors by their kinds, not as numbers",
 		Parts: []string{"contraction-max", "contraction-mean"},
 	},
 	{

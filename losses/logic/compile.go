@@ -23,7 +23,8 @@ func (c *compiler) node(f syntax.Formula) program.Node {
 	case *syntax.Negated:
 		a := c.node(f.A)
 		if c.sentence.Not == syntax.NotStrict && a.Smooth() {
-			panic(c.error(f.A, "not = strict jumps where %s goes to 0; "+wantConstant+", or not = complement", syntax.TextOf(f.A)))
+			panic(c.error(f.A, "not = strict jumps where %s goes to 0; "+wantConstant+", or not = complement",
+				syntax.TextOf(f.A)))
 		}
 		return &program.Negated{By: c.sentence.Not, Body: a}
 	case *syntax.Independence:
@@ -85,7 +86,8 @@ func (c *compiler) posteriors(e *syntax.Equality) program.Node {
 	for i, t := range []syntax.Term{e.A, e.B} {
 		a, ok := syntax.Bare(t).(*syntax.Access)
 		if !ok || !a.Codes {
-			panic(c.error(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B), wantPosteriors))
+			panic(c.error(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B),
+				wantPosteriors))
 		}
 		row, columns := c.row(a.Row, a), c.columnsOf(a)
 		mean := 0
@@ -189,7 +191,8 @@ func (c *compiler) centre(f *syntax.Quantified) program.Node {
 	}
 	columns := c.columnsOf(f.Domain.Space)
 	inner, ok := f.Body.(*syntax.Quantified)
-	if !ok || !inner.Universal || inner.Domain.Set != syntax.RowSet || len(inner.Domain.Names) != 1 || len(f.Domain.Names) != 1 {
+	if !ok || !inner.Universal || inner.Domain.Set != syntax.RowSet || len(inner.Domain.Names) != 1 ||
+		len(f.Domain.Names) != 1 {
 		panic(c.error(f, "%s", wantCentre))
 	}
 	c.declare(f, f.Domain.Names[0])
@@ -208,17 +211,20 @@ func (c *compiler) centre(f *syntax.Quantified) program.Node {
 		panic(c.error(f, "%s", wantCentre))
 	}
 	if !slices.Equal(c.columnsOf(a), columns) {
-		panic(c.error(e, "%s has other columns than the points of %s: %s", syntax.TextOf(a), syntax.TextOf(f.Domain.Space), wantCentre))
+		panic(c.error(e, "%s has other columns than the points of %s: %s", syntax.TextOf(a), syntax.TextOf(f.Domain.Space),
+			wantCentre))
 	}
 	method, ok := exactMethod(inner.Aggregate, e.Premetric)
 	if !ok || method == program.Absolute || inner.Fold != syntax.NoFold {
-		panic(c.error(e, "=[%v] with forall[%s] has no exact solution here: %s", e.Premetric, inner.AggregateName(), wantCentre))
+		panic(c.error(e, "=[%v] with forall[%s] has no exact solution here: %s",
+			e.Premetric, inner.AggregateName(), wantCentre))
 	}
 	binders := c.bind(inner, inner.Body)
 	defer c.unbind(len(binders) + len(inner.Domain.Moves))
 	tests := c.attachGuards(binders, guards)
 	return &program.Fit{
-		Function: &syntax.Function{Name: point, To: f.Domain.Space}, Text: syntax.TextOf(f), ToColumns: columns, Aggregate: inner.Aggregate,
+		Function: &syntax.Function{Name: point, To: f.Domain.Space}, Text: syntax.TextOf(f), ToColumns: columns,
+		Aggregate: inner.Aggregate,
 		Premetric: e.Premetric, Method: method, Binders: domains(binders), Tests: tests,
 		Target: c.linear(a).coordinates, Codes: true, Row: -1,
 	}
@@ -286,7 +292,8 @@ func (c *compiler) crispEquality(e *syntax.Equality) program.Test {
 		return &program.SameRow{A: a.row.Variable, B: b.row.Variable}
 	case len(a.factors) > 0 && len(b.factors) > 0:
 		if !slices.Equal(a.factors, b.factors) {
-			panic(c.error(e, "%s and %s are values of different factors, want =[absolute] or another premetric", syntax.TextOf(e.A), syntax.TextOf(e.B)))
+			panic(c.error(e, "%s and %s are values of different factors, want =[absolute] or another premetric",
+				syntax.TextOf(e.A), syntax.TextOf(e.B)))
 		}
 		return &program.SameNumbers{A: c.labelEntries(a), B: c.labelEntries(b)}
 	case len(a.factors) == 1 && b.levels != nil:
@@ -296,7 +303,8 @@ func (c *compiler) crispEquality(e *syntax.Equality) program.Test {
 	case len(a.values) > 0 && len(b.values) > 0:
 		return c.sameNumbers(e, a, b)
 	}
-	panic(c.error(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", syntax.TextOf(e.A), syntax.TextOf(e.B)))
+	panic(c.error(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant",
+		syntax.TextOf(e.A), syntax.TextOf(e.B)))
 }
 
 // sameNumbers compares numbers rounded to float32.
@@ -347,7 +355,8 @@ func (c *compiler) unmapped(name string, number float64) bool {
 	values := make([]float64, len(known))
 	for i, text := range known {
 		var err error
-		if values[i], err = strconv.ParseFloat(text, 64); err != nil || float32(float64(i)/float64(len(known)-1)) == float32(number) {
+		if values[i], err = strconv.ParseFloat(text, 64); err != nil ||
+			float32(float64(i)/float64(len(known)-1)) == float32(number) {
 			return false
 		}
 	}

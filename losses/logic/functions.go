@@ -63,7 +63,8 @@ func (c *compiler) mapping(f *syntax.Function) *mapping {
 	case f.Class == syntax.AnyFunction && f.From.Codes:
 		panic(c.error(f, "%s has no class, and only functions of levels may omit it; want in affine, linear, isometry or mlp, or a function such as m.a: y.a -> z.a", f.Name))
 	case f.Class == syntax.Isometry && len(m.to) < len(m.from):
-		panic(c.error(f, "there is no isometry of %s into %s; want as many columns or more", wording.Count(len(m.from), "column"), wording.Count(len(m.to), "column")))
+		panic(c.error(f, "there is no isometry of %s into %s; want as many columns or more",
+			wording.Count(len(m.from), "column"), wording.Count(len(m.to), "column")))
 	}
 	return m
 }
@@ -122,9 +123,11 @@ func (c *compiler) fitParts(f *syntax.Quantified, guards []syntax.Formula, rest,
 		sums := c.sentence.And == syntax.AndAdd && (f.Aggregate == factor.Mean || f.Aggregate == factor.Sum)
 		largest := c.sentence.And == syntax.AndMax && f.Aggregate == factor.Max
 		if r.Kind != syntax.AndKind || !sums && !largest {
-			panic(c.error(r, "the minimum under forall[%v] differs from the minima of the parts, combined by %s: %s", f.Aggregate, r.Kind, wantFunction))
+			panic(c.error(r, "the minimum under forall[%v] differs from the minima of the parts, combined by %s: %s",
+				f.Aggregate, r.Kind, wantFunction))
 		}
-		return &program.Connective{By: c.sentence.Quantale, A: c.fitParts(f, guards, r.A, over), B: c.fitParts(f, guards, r.B, over)}
+		return &program.Connective{By: c.sentence.Quantale, A: c.fitParts(f, guards, r.A, over),
+			B: c.fitParts(f, guards, r.B, over)}
 	case *syntax.Equality:
 		if len(syntax.Applications(r)) > 0 {
 			return c.fit(f, guards, r, over)
@@ -164,7 +167,8 @@ func (c *compiler) fit(f *syntax.Quantified, guards []syntax.Formula, e *syntax.
 	case m.fit != nil:
 		panic(c.error(a, "%s is applied twice, and its quantities are not separate: %s", m.Name, wantFunction))
 	}
-	n := &program.Fit{Function: m.Function, Text: syntax.TextOf(f), FromColumns: m.from, ToColumns: m.to, Aggregate: f.Aggregate, Premetric: e.Premetric, Row: -1}
+	n := &program.Fit{Function: m.Function, Text: syntax.TextOf(f), FromColumns: m.from, ToColumns: m.to,
+		Aggregate: f.Aggregate, Premetric: e.Premetric, Row: -1}
 	m.fit = n
 	outer := len(c.scope)
 	binders := c.bind(f, over)
@@ -174,7 +178,8 @@ func (c *compiler) fit(f *syntax.Quantified, guards []syntax.Formula, e *syntax.
 	c.argument(n, a)
 	t := c.linear(target)
 	if len(t.coordinates) != len(m.to) && !t.number {
-		panic(c.error(e, "%s has %s and the other term %s, want terms of one width", syntax.TextOf(a), wording.Count(len(m.to), "column"), wording.Count(len(t.coordinates), "column")))
+		panic(c.error(e, "%s has %s and the other term %s, want terms of one width",
+			syntax.TextOf(a), wording.Count(len(m.to), "column"), wording.Count(len(t.coordinates), "column")))
 	}
 	for k := range m.to {
 		n.Target = append(n.Target, t.at(k))
@@ -218,7 +223,8 @@ func (c *compiler) argument(n *program.Fit, a *syntax.Application) {
 	}
 	l := c.linear(a.A)
 	if len(l.coordinates) != len(n.FromColumns) {
-		panic(c.error(a, "%s is a function of %s, got %s of %d", n.Name, wording.Count(len(n.FromColumns), "column"), syntax.TextOf(a.A), len(l.coordinates)))
+		panic(c.error(a, "%s is a function of %s, got %s of %d", n.Name, wording.Count(len(n.FromColumns), "column"),
+			syntax.TextOf(a.A), len(l.coordinates)))
 	}
 	n.Source = l.coordinates
 }
@@ -255,7 +261,8 @@ func (c *compiler) checkNotShared(m *mapping, a *syntax.Application, guards []sy
 	for _, b := range between {
 		levelArgument := m.Class == syntax.AnyFunction && b.Set == syntax.ValueSet && slices.Contains(m.from, b.Factor)
 		if !b.exists && !(levelArgument && c.fixesValue(a, guards, b)) {
-			panic(c.error(a, "%s is one function for all %s, and each of them would need its own: %s", m.Name, b.name, wantFunction))
+			panic(c.error(a, "%s is one function for all %s, and each of them would need its own: %s",
+				m.Name, b.name, wantFunction))
 		}
 	}
 }
@@ -296,16 +303,19 @@ func (c *compiler) chooseMethod(n *program.Fit, e *syntax.Equality) {
 	n.Method = method
 	switch {
 	case n.By != syntax.ByBody:
-		n.Method = [...]program.Method{syntax.ByLeastSquares: program.Squares, syntax.ByAbsolute: program.Absolute, syntax.ByMax: program.Max}[n.By]
+		n.Method = [...]program.Method{syntax.ByLeastSquares: program.Squares, syntax.ByAbsolute: program.Absolute,
+			syntax.ByMax: program.Max}[n.By]
 	case !ok:
 		panic(c.error(e, "forall[%v] with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction))
 	}
 	if n.Class == syntax.Isometry && n.Method != program.Squares {
-		panic(c.error(e, "an isometry by %v with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction))
+		panic(c.error(e, "an isometry by %v with =[%v] has no exact solution here: %s",
+			n.Aggregate, n.Premetric, wantFunction))
 	}
 	joint := n.Class != syntax.AnyFunction && (n.Method == program.Max || n.Method == program.Norms)
 	if numbers := (len(n.FromColumns) + 1) * len(n.ToColumns); joint && numbers >= geometry.MaxJoint {
-		panic(c.error(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]", numbers, geometry.MaxJoint, n.Aggregate, n.Premetric))
+		panic(c.error(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]",
+			numbers, geometry.MaxJoint, n.Aggregate, n.Premetric))
 	}
 }
 
@@ -314,7 +324,8 @@ func (c *compiler) chooseMethod(n *program.Fit, e *syntax.Equality) {
 func (c *compiler) network(m *mapping, f *syntax.Quantified) {
 	switch {
 	case m.By != syntax.ByBody:
-		panic(c.error(m, "a function in mlp is trained by the quantity itself; want no `by`, or in affine or linear by %v", m.By))
+		panic(c.error(m, "a function in mlp is trained by the quantity itself; want no `by`, or in affine or linear by %v",
+			m.By))
 	case !c.isSummand(f, c.sentence.Body):
 		panic(c.error(f, "a function in mlp is trained by the whole sentence; want its quantifier as a summand (an operand of and), with or without a factor"))
 	}

@@ -14,7 +14,8 @@ import (
 type Named struct {
 	// Modularity returns the aggregate, over the values of factor b.Factor, of the plain deviation of columns b.Columns
 	// over the rows with that value. A value with a single row has deviation 0.
-	Modularity func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error)
+	Modularity func(d factor.Deviation, a factor.Aggregate, b factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node,
+		error)
 
 	// Contraction returns the aggregate over all pairs of rows of max(d_Y - d_Z, 0).
 	Contraction func(c Contraction, z, y, labels *gorgonia.Node) (*gorgonia.Node, error)

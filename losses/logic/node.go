@@ -53,7 +53,8 @@ func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gor
 	}
 	return graph.Apply(graph.Spec{
 		Name: "logic",
-		Key:  fmt.Sprintf("%v | %d | %d %v %q %v %v | %v %v %d", q.sentence, part, q.schema.Codes, q.schema.SubCodes, q.schema.Factors, q.schema.Levels, q.schema.Turns, hasY, hasLabels, batch.Group),
+		Key: fmt.Sprintf("%v | %d | %d %v %q %v %v | %v %v %d", q.sentence, part, q.schema.Codes, q.schema.SubCodes,
+			q.schema.Factors, q.schema.Levels, q.schema.Turns, hasY, hasLabels, batch.Group),
 		Diff: diff,
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			if err := q.checkShapes(in[:len(in)-len(q.program.Inputs)]); err != nil {
@@ -82,7 +83,8 @@ func (q *Quantity) checkShapes(in []tensor.Shape) error {
 		return fmt.Errorf("want codes of shape [rows, %d], got %v", q.schema.Codes, in[0])
 	}
 	for _, s := range in[1:] {
-		if k := len(q.schema.Factors); len(s) == 0 || s[0] != in[0][0] || s.TotalSize() != in[0][0]*k || len(s) != 2 && (len(s) != 1 || k != 1) {
+		if k := len(q.schema.Factors); len(s) == 0 || s[0] != in[0][0] || s.TotalSize() != in[0][0]*k ||
+			len(s) != 2 && (len(s) != 1 || k != 1) {
 			return fmt.Errorf("want factors and labels of shape [%d, %d], got %v", in[0][0], k, s)
 		}
 	}
@@ -163,7 +165,8 @@ func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 	without := named.Modularity == nil || named.Contraction == nil
 	switch {
 	case q.program.Learned != "" && named.Independence == nil:
-		return nil, fmt.Errorf("logic: %s is trained together with a model; want the loss logic of a config, or hsic or tc", q.program.Learned)
+		return nil, fmt.Errorf("logic: %s is trained together with a model; want the loss logic of a config, or hsic or tc",
+			q.program.Learned)
 	case without && q.program.Learned != "":
 		return nil, errors.New("logic: operations for independence only; want the operations of Named for modularity and contraction too")
 	}
@@ -240,7 +243,8 @@ type Inputs struct {
 }
 
 func (in *Inputs) nodeOf(kind program.InputKind) *gorgonia.Node {
-	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes, program.Moves: in.Moves}[kind]
+	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes,
+		program.Moves: in.Moves}[kind]
 }
 
 // z returns the codes that the sentence uses.

@@ -41,7 +41,8 @@ func compile(s syntax.Sentence, schema Schema) (q *Quantity, err error) {
 	root := c.node(s.Body)
 	if f := syntax.Unbounded(s.Body); f != nil {
 		panic(c.error(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
-			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", syntax.TextOf(f)))
+			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)",
+			syntax.TextOf(f)))
 	}
 	c.program.Root = root
 	return &Quantity{sentence: s, schema: schema, program: c.program, summands: summands(c.program)}, nil
@@ -249,7 +250,8 @@ func (q *Quantity) checkBatch(b Batch) error {
 		}
 		for i, row := range array.rows {
 			if len(row) != array.width {
-				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, array.name, wording.Count(len(row), "number"), array.width)
+				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, array.name, wording.Count(len(row), "number"),
+					array.width)
 			}
 		}
 	}

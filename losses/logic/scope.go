@@ -132,7 +132,8 @@ func (c *compiler) columnsOf(a *syntax.Access) []int {
 	case a.Name != "" && a.Codes:
 		columns, ok := c.schema.SubCodes[a.Name]
 		if !ok {
-			panic(c.error(a, "there is no sub-code %q%s", a.Name, registry.Suggest(a.Name, slices.Sorted(maps.Keys(c.schema.SubCodes)))))
+			panic(c.error(a, "there is no sub-code %q%s", a.Name,
+				registry.Suggest(a.Name, slices.Sorted(maps.Keys(c.schema.SubCodes)))))
 		}
 		return columns
 	case a.Name != "":
@@ -207,7 +208,8 @@ func (c *compiler) resolve(f *syntax.Quantified, b *binding, over syntax.Formula
 	case syntax.PointSet:
 		panic(c.error(f, "%s", wantCentre))
 	case syntax.FunctionSet:
-		panic(c.error(application(f), "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]"))
+		panic(c.error(application(f),
+			"a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]"))
 	}
 }
 

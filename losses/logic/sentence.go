@@ -160,7 +160,9 @@ func truthLink(q syntax.Quantale, f syntax.Formula) link {
 		case q.Implies == syntax.ImpliesStrict:
 			return link{firstReason(b.unsound, antecedentReason(f, a.incomplete)), firstReason(b.incomplete, a.unsound)}
 		}
-		l := link{unsound: b.unsound, incomplete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
+		l := link{unsound: b.unsound,
+			incomplete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0",
+				syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
 		l.unsound = firstReason(l.unsound, antecedentReason(f, a.incomplete))
 		return l
 	case *syntax.Negated:
@@ -181,11 +183,14 @@ func truthLink(q syntax.Quantale, f syntax.Formula) link {
 		l := truthLink(q, f.Body)
 		for _, d := range f.Domain.Functions {
 			if d.Class == syntax.MLP {
-				l.incomplete = firstReason(l.incomplete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, syntax.TextOf(f)))
+				l.incomplete = firstReason(l.incomplete,
+					fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, syntax.TextOf(f)))
 			}
 		}
 		if f.Fold == syntax.AnySoft {
-			l.incomplete = firstReason(l.incomplete, fmt.Sprintf("the soft minimum of %s is 0 only where all its quantities are 0; one is enough for truth", syntax.TextOf(f)))
+			l.incomplete = firstReason(l.incomplete,
+				fmt.Sprintf("the soft minimum of %s is 0 only where all its quantities are 0; one is enough for truth",
+					syntax.TextOf(f)))
 		}
 		return l
 	}
@@ -197,7 +202,8 @@ func antecedentReason(f *syntax.Connective, complete string) string {
 	if complete == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", syntax.TextOf(f.A), syntax.TextOf(f.B), complete)
+	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s",
+		syntax.TextOf(f.A), syntax.TextOf(f.B), complete)
 }
 
 func firstReason(a, b string) string {

@@ -90,7 +90,8 @@ func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) linear {
 		l.add(c.program.LevelValues+b.Factor, b)
 		return l
 	case b.width < 0:
-		panic(c.error(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v))
+		panic(c.error(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor",
+			v))
 	}
 	l := linear{number: b.width == 0}
 	for _, column := range b.columns {
@@ -130,7 +131,8 @@ func (c *compiler) add(part syntax.Part, a, b linear) linear {
 }
 
 func (c *compiler) widthsDiffer(part syntax.Part, a, b int) *syntax.Error {
-	return c.error(part, "a term has %s and the other %s, want terms of one width", wording.Count(a, "column"), wording.Count(b, "column"))
+	return c.error(part, "a term has %s and the other %s, want terms of one width",
+		wording.Count(a, "column"), wording.Count(b, "column"))
 }
 
 func (l linear) at(i int) program.Coordinate {
@@ -161,7 +163,8 @@ func merge(parts []program.Part) []program.Part {
 func (c *compiler) transform(t *syntax.Moved) linear {
 	m := c.lookup(t.Name, t)
 	if m.Set != syntax.MoveSet {
-		panic(c.error(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Name, m.kind()))
+		panic(c.error(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...",
+			t.Name, m.kind()))
 	}
 	a := c.linear(t.A)
 	if x, ok := syntax.Bare(t.A).(*syntax.Access); ok && !x.Codes {
@@ -222,7 +225,8 @@ func times(x program.Coordinate, weight float64, entries ...program.Where) []pro
 		parts = append(parts, p)
 	}
 	if x.Offset != 0 {
-		parts = append(parts, program.Part{Weight: weight * x.Offset, Column: entries[0].Column, Variable: entries[0].Variable, By: entries[1:]})
+		parts = append(parts, program.Part{Weight: weight * x.Offset, Column: entries[0].Column,
+			Variable: entries[0].Variable, By: entries[1:]})
 	}
 	return parts
 }
@@ -231,7 +235,8 @@ func times(x program.Coordinate, weight float64, entries ...program.Where) []pro
 func (c *compiler) actOnFactor(t *syntax.Moved, m *binding, a linear, factor *syntax.Access) linear {
 	columns, turn := c.columnsOf(factor), -1
 	if len(columns) == 1 {
-		turn = slices.IndexFunc(c.schema.Turns, func(o Turn) bool { return o.Name == c.schema.Factors[columns[0]] && !o.Space })
+		turn = slices.IndexFunc(c.schema.Turns,
+			func(o Turn) bool { return o.Name == c.schema.Factors[columns[0]] && !o.Space })
 	}
 	if turn < 0 || t.Turn != "" && t.Turn != c.schema.Turns[turn].Name {
 		panic(c.error(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", syntax.TextOf(t.A)))
@@ -265,7 +270,8 @@ func (c *compiler) turnBlocks(t *syntax.Moved, width int) []turnedBlock {
 	}
 	columns, ok := c.codeColumns(t.A)
 	if !ok {
-		panic(c.error(t, "%s has no columns; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Name))
+		panic(c.error(t, "%s has no columns; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)",
+			syntax.TextOf(t.A), t.Name))
 	}
 	var all []turnedBlock
 	used := make([]bool, len(columns))
@@ -281,7 +287,8 @@ func (c *compiler) turnBlocks(t *syntax.Moved, width int) []turnedBlock {
 		case len(coordinates) == 0:
 			continue
 		case len(coordinates) < len(subCode):
-			panic(c.error(t, "%s acts on the columns %v of z.%s together, and %s has only some of them", turn.Name, subCode, turn.Name, syntax.TextOf(t.A)))
+			panic(c.error(t, "%s acts on the columns %v of z.%s together, and %s has only some of them",
+				turn.Name, subCode, turn.Name, syntax.TextOf(t.A)))
 		}
 		blocks := c.divide(t, k, coordinates, "z."+turn.Name)
 		for _, i := range coordinates {
@@ -323,7 +330,8 @@ func (c *compiler) divide(t *syntax.Moved, k int, coordinates []int, name string
 		if turn.Space {
 			kind = "rotations in space"
 		}
-		panic(c.error(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, wording.Count(len(coordinates), "column"), w))
+		panic(c.error(t, "%s acts by %s, and %s has %s; want %d, or a multiple",
+			turn.Name, kind, name, wording.Count(len(coordinates), "column"), w))
 	case turn.Space && t.Frequency != 1:
 		panic(c.error(t, "rotations in space have no frequency, and act[%v] gives %s one; want act", t.Frequency, turn.Name))
 	}

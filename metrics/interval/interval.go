@@ -74,11 +74,13 @@ const (
 func (s Settings) Validate() error {
 	switch {
 	case s.Percent >= 0.5 && s.Percent < 1:
-		return config.Invalid("percent", "%v is out of range; want %v, of 50 to 99.9", s.Percent, math.Round(1000*s.Percent)/10)
+		return config.Invalid("percent", "%v is out of range; want %v, of 50 to 99.9",
+			s.Percent, math.Round(1000*s.Percent)/10)
 	case !(s.Percent >= 50 && s.Percent <= 99.9):
 		return config.Invalid("percent", "%v is out of range; want 50 to 99.9", s.Percent)
 	case s.Repeats != 0 && (s.Repeats < fewestRepeats || s.Repeats > mostRepeats):
-		return config.Invalid("repeats", "%d is out of range; want %d to %d, or 0 (as suits the metric)", s.Repeats, fewestRepeats, mostRepeats)
+		return config.Invalid("repeats", "%d is out of range; want %d to %d, or 0 (as suits the metric)",
+			s.Repeats, fewestRepeats, mostRepeats)
 	case s.Rows != 0 && s.Rows < FewestRows/2:
 		return config.Invalid("rows", "%d is out of range; want at least %d, or 0", s.Rows, FewestRows/2)
 	}

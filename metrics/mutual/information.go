@@ -178,7 +178,8 @@ func Share(codes matrix.Matrix, h Histogram) (*Shared, error) { return share(cod
 
 func share(codes matrix.Matrix, h Histogram, cells int) (*Shared, error) {
 	if least := leastPerCell * cells; codes.Rows < least {
-		return nil, fmt.Errorf("%d rows are too few to count %d cells; want at least %d, or fewer bins", codes.Rows, cells, least)
+		return nil, fmt.Errorf("%d rows are too few to count %d cells; want at least %d, or fewer bins",
+			codes.Rows, cells, least)
 	}
 	x := &Shared{histogram: h, edges: make([][]float64, codes.Cols)}
 	column := make([]float64, codes.Rows)

@@ -106,7 +106,8 @@ func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, e
 	}
 	n := codes[0].Rows
 	units := make([]*mat.Dense, len(codes))
-	a := &Agreement{Scores: make([]float64, len(codes)), Pairs: make([][]float64, len(codes)), Used: make([]int, len(codes))}
+	a := &Agreement{Scores: make([]float64, len(codes)), Pairs: make([][]float64, len(codes)),
+		Used: make([]int, len(codes))}
 	for i, c := range codes {
 		if err := checkCodes(i, c, n); err != nil {
 			return nil, err
@@ -151,7 +152,8 @@ func checkCodes(i int, c matrix.Matrix, n int) error {
 	}
 	for index, v := range c.Data {
 		if v-v != 0 {
-			return fmt.Errorf("udr: representation %d: row %d, column %d is %v; want finite numbers", i, index/c.Cols, index%c.Cols, v)
+			return fmt.Errorf("udr: representation %d: row %d, column %d is %v; want finite numbers",
+				i, index/c.Cols, index%c.Cols, v)
 		}
 	}
 	return nil

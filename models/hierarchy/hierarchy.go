@@ -148,14 +148,16 @@ func (h Hierarchy) Masks(choice []int, mask []bool) {
 func (h Hierarchy) Row(choice []int, values, row []float64) error {
 	options, continuous := h.Categoricals(), h.Continuous()
 	if len(choice) != len(options) || len(values) != continuous {
-		return fmt.Errorf("hierarchy: %d choices and %d values; want %d and %d", len(choice), len(values), len(options), continuous)
+		return fmt.Errorf("hierarchy: %d choices and %d values; want %d and %d",
+			len(choice), len(values), len(options), continuous)
 	}
 	if len(row) != len(choice)+len(values) {
 		return fmt.Errorf("hierarchy: a row of %d numbers; want %d", len(row), len(choice)+len(values))
 	}
 	for dimension, c := range choice {
 		if c < -1 || c >= options[dimension] {
-			return fmt.Errorf("hierarchy: option %d of categorical dimension %d; want 0 to %d, or -1 (inactive)", c, dimension, options[dimension]-1)
+			return fmt.Errorf("hierarchy: option %d of categorical dimension %d; want 0 to %d, or -1 (inactive)",
+				c, dimension, options[dimension]-1)
 		}
 	}
 	clear(row)

@@ -78,8 +78,8 @@ type Unit interface {
 var Registry = &registry.Registry[Space]{Kind: "latent space", Entries: []registry.Entry[Space]{
 	{Name: "sphere", Doc: "the sphere S^dim with a random-walk posterior and a uniform prior; dim 1 is the circle",
 		Source: "Perez Rey et al. 2020; Tonnaer et al. 2022", New: func() Space { return NewSphere() }},
-	{Name: "euclidean", Doc: "R^dim with a Gaussian posterior and a standard normal prior", Source: "Kingma and Welling 2014",
-		New: func() Space { return NewEuclidean() }},
+	{Name: "euclidean", Doc: "R^dim with a Gaussian posterior and a standard normal prior",
+		Source: "Kingma and Welling 2014", New: func() Space { return NewEuclidean() }},
 	{Name: "categorical", Doc: "a choice among options with a relaxed posterior (Gumbel-softmax) and a uniform prior; must come before other spaces in a list",
 		Source: "Jang et al. 2017; Maddison et al. 2017; Dupont 2018", New: func() Space { return NewCategorical() }},
 }}

@@ -49,7 +49,8 @@ func (s *Sphere) Validate() error {
 		return config.Invalid("axis", "a sphere of dim %d has none; want dim 2", s.Dim)
 	}
 	if most := math.Log(losses.SphereTime(s.Dim)); hi > most {
-		return config.Invalid("log_t", "the divergence from the uniform distribution is known up to time 1/dim where dim is more than 100; want at most %.2f, got [%v, %v]", math.Floor(100*most)/100, lo, hi)
+		return config.Invalid("log_t",
+			"the divergence from the uniform distribution is known up to time 1/dim where dim is more than 100; want at most %.2f, got [%v, %v]", math.Floor(100*most)/100, lo, hi)
 	}
 	return s.validAxis()
 }

@@ -32,7 +32,8 @@ type Book struct {
 // same settings, Open takes the one with the later generation, then the one with more metrics, then the one in the
 // first file.
 func Open(ledger fs.FS, folder string) (*Book, error) {
-	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, names: map[string]bool{}, configs: map[string]configText{}}
+	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, names: map[string]bool{},
+		configs: map[string]configText{}}
 	var names []string
 	for _, extension := range []string{extension, compressed} {
 		found, err := fs.Glob(ledger, path.Join(folder, "*"+extension))
@@ -152,7 +153,8 @@ func (t configText) load(r *Run) (train.Config, error) {
 	if hash := t.hash(r.Seed); r.Hash != "" && hash != r.Hash {
 		return train.Config{}, fmt.Errorf("run %s: hash: the hash of its config is %s; got %s", r.Name, hash, r.Hash)
 	}
-	c, err := train.LoadWhole("ledger", []byte(t.yaml), "name="+r.Name, fmt.Sprint("seed=", r.Seed), fmt.Sprint("train.keep.last=", train.Defaults().Train.Keep.Last))
+	c, err := train.LoadWhole("ledger", []byte(t.yaml), "name="+r.Name, fmt.Sprint("seed=", r.Seed),
+		fmt.Sprint("train.keep.last=", train.Defaults().Train.Keep.Last))
 	if err != nil {
 		return c, fmt.Errorf("run %s: %w", r.Name, err)
 	}

@@ -30,7 +30,8 @@ func (f *File) Check(r *Run, planned sweep.Run) error {
 	case hash != planned.Hash:
 		return fmt.Errorf("config: the table plans another one; want the hash %s, got %s", planned.Hash, hash)
 	case changed != "":
-		return fmt.Errorf("generation: it is %d, and this code's generation is %d: %s", r.Generation, version.Generation(), changed)
+		return fmt.Errorf("generation: it is %d, and this code's generation is %d: %s",
+			r.Generation, version.Generation(), changed)
 	case r.Machine == nil || r.Version == "" || r.Begun == nil:
 		return errors.New("machine, version or begun: want the values of the run's folder")
 	}

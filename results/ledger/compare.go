@@ -32,7 +32,8 @@ func (c *Comparison) Same() bool { return len(c.Differences) == 0 }
 // Compare compares a repeated run with its record. On the recorded instruction set, parameters, codes, metrics, fit and
 // analyses must agree bit for bit. On another instruction set, metrics must agree within [Tolerance].
 func Compare(want, got *Run) Comparison {
-	c := Comparison{Exact: want.Machine != nil && got.Machine != nil && want.Machine.Kernels == got.Machine.Kernels && want.Machine.Arch == got.Machine.Arch}
+	c := Comparison{Exact: want.Machine != nil && got.Machine != nil && want.Machine.Kernels == got.Machine.Kernels &&
+		want.Machine.Arch == got.Machine.Arch}
 	if want.Error != "" || got.Error != "" {
 		c.addIf(want.Error != got.Error, "error: %q recorded, %q now", want.Error, got.Error)
 		return c
@@ -100,7 +101,8 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 		c.number(w.Name, w.Value, got[i].Value)
 		for j, p := range w.Parts {
 			if len(got[i].Parts[j].Values) != len(p.Values) {
-				c.addIf(true, "metric %s: its part %q has %d numbers recorded, %d now", w.Name, p.Name, len(p.Values), len(got[i].Parts[j].Values))
+				c.addIf(true, "metric %s: its part %q has %d numbers recorded, %d now",
+					w.Name, p.Name, len(p.Values), len(got[i].Parts[j].Values))
 				continue
 			}
 			for k, v := range p.Values {

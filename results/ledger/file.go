@@ -282,7 +282,8 @@ func (r *Run) changes(now *Run) (list []string, err error) {
 	maps.Copy(allKeys, newValues)
 	for _, key := range slices.Sorted(maps.Keys(allKeys)) {
 		if oldValues[key] != newValues[key] {
-			list = append(list, fmt.Sprintf("%s: %s recorded, %s now", key, cmp.Or(oldValues[key], "nothing"), cmp.Or(newValues[key], "nothing")))
+			list = append(list, fmt.Sprintf("%s: %s recorded, %s now", key, cmp.Or(oldValues[key], "nothing"),
+				cmp.Or(newValues[key], "nothing")))
 		}
 	}
 	return list, nil

@@ -119,10 +119,12 @@ func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
 	if e.Record == nil || e.State != sweep.Finished && e.State != sweep.Failed {
 		return c, Run{}, fmt.Errorf("%s: the run has not ended", e.Dir)
 	}
-	r := Run{Name: e.Config.Name, Config: c.ID, Seed: e.Config.Seed, Hash: e.Hash, Settings: settings, Scale: scale, Generation: generationOf(e.Record)}
+	r := Run{Name: e.Config.Name, Config: c.ID, Seed: e.Config.Seed, Hash: e.Hash, Settings: settings, Scale: scale,
+		Generation: generationOf(e.Record)}
 	begun, machine := e.Record.Begun.UTC(), e.Record.Machine
 	r.Version, r.Machine, r.Begun = e.Record.Version, &machine, &begun
-	r.Seconds, r.CPU, r.Epochs, r.Steps, r.Timings = e.Record.Seconds, e.Record.CPU, e.Record.Epochs, e.Record.Steps, e.Record.Timings
+	r.Seconds, r.CPU, r.Epochs, r.Steps, r.Timings = e.Record.Seconds, e.Record.CPU, e.Record.Epochs, e.Record.Steps,
+		e.Record.Timings
 	if e.State == sweep.Failed {
 		r.Error = strings.ReplaceAll(e.Record.Error, e.Dir, e.Config.Name)
 		return c, r, nil
@@ -224,7 +226,8 @@ func Clean(c Config, r Run) error {
 	}
 	for _, t := range []string{c.YAML, string(text)} {
 		if machineText := machinePath.FindString(t); machineText != "" {
-			return fmt.Errorf("run %s: %q is a path of a machine; want a config and results without one", r.Name, strings.Trim(machineText, ` "'=:(,[`))
+			return fmt.Errorf("run %s: %q is a path of a machine; want a config and results without one",
+				r.Name, strings.Trim(machineText, ` "'=:(,[`))
 		}
 	}
 	return nil

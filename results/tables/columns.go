@@ -64,7 +64,8 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 		}
 		if index := slices.Index(part.Labels, c.Of); c.Of != "" {
 			if index < 0 {
-				return 0, fmt.Errorf("metric %s: its part %q has no %q%s", c.Metric.Name, c.Part, c.Of, registry.Suggest(c.Of, part.Labels))
+				return 0, fmt.Errorf("metric %s: its part %q has no %q%s",
+					c.Metric.Name, c.Part, c.Of, registry.Suggest(c.Of, part.Labels))
 			}
 			return part.Values[index], nil
 		}
@@ -195,7 +196,8 @@ func (c *Column) timed() bool { return len(c.Seconds)+len(c.Share) > 0 }
 func (c *Column) checkTimes() error {
 	for key, names := range map[string][]string{"seconds": c.Seconds, "share": c.Share} {
 		if slices.Contains(names, "") {
-			return config.Invalid(key, "column %q names an empty part; want %s, %s, %s or a stage before training", c.Label, total, rundir.TrainingTiming, rundir.FinishingTiming)
+			return config.Invalid(key, "column %q names an empty part; want %s, %s, %s or a stage before training",
+				c.Label, total, rundir.TrainingTiming, rundir.FinishingTiming)
 		}
 	}
 	if len(c.Seconds) > 0 && len(c.Share) > 0 {

@@ -19,7 +19,8 @@ func (t *Table) Timed() bool {
 
 func (p view) cell(row Row, column Column, d cellValues) Cell {
 	printed := p.printedCell(&row, column.Label)
-	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
+	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned,
+		printed: printed}
 	if printed.Mean.Text != "" {
 		c.Theirs, c.Printed, c.PrintedStd = &printed.Mean.Value, printed.Mean.Text, printed.Std.Text
 	}

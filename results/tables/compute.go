@@ -102,7 +102,8 @@ func (t *Table) newComputation(o Options) (*computation, error) {
 	if f.runs, err = scaled.runFinder(o); err != nil {
 		return nil, err
 	}
-	f.result = &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, Table: scaled, Remark: scale.Remark, origin: t}
+	f.result = &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds,
+		Table: scaled, Remark: scale.Remark, origin: t}
 	if _, f.result.Printed = scaled.Coverage(); f.runs != nil {
 		f.result.Damaged = f.runs.damaged
 	}
@@ -520,7 +521,8 @@ func (m *tally) notes(seeds int) (list []string) {
 		return nil
 	}
 	if len(m.absent) > 0 {
-		list = append(list, fmt.Sprintf("%d of %s made so far", seeds-len(m.absent)-len(m.failed), wording.Count(seeds, "run")))
+		list = append(list, fmt.Sprintf("%d of %s made so far", seeds-len(m.absent)-len(m.failed),
+			wording.Count(seeds, "run")))
 	}
 	if len(m.failed) > 0 {
 		list = append(list, m.failure(seeds))

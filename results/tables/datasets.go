@@ -59,7 +59,8 @@ func (d *DataSet) fill(text string) (string, error) {
 func (d *DataSet) codesText() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(d.Codes)) {
-		parts = append(parts, fmt.Sprintf("%s: [%s]", name, strings.ReplaceAll(strings.Trim(fmt.Sprint(d.Codes[name]), "[]"), " ", ", ")))
+		parts = append(parts, fmt.Sprintf("%s: [%s]", name,
+			strings.ReplaceAll(strings.Trim(fmt.Sprint(d.Codes[name]), "[]"), " ", ", ")))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
@@ -131,7 +132,8 @@ func (p view) absent(r Row, scale string) string {
 func (p view) note(row, column string) *Note {
 	for i := range p.Notes {
 		n := &p.Notes[i]
-		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, p.data.Label)) {
+		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) &&
+			(len(n.On) == 0 || slices.Contains(n.On, p.data.Label)) {
 			return n
 		}
 	}

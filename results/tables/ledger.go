@@ -116,7 +116,8 @@ func (t *Table) Accept(f *ledger.File) error {
 		}
 		planned, ok := plans[r.Scale][r.Settings]
 		if !ok {
-			return fmt.Errorf("run %s: the table %s has no run with its settings (%s) at the scale %s", r.Name, t.Name, r.Settings, r.Scale)
+			return fmt.Errorf("run %s: the table %s has no run with its settings (%s) at the scale %s",
+				r.Name, t.Name, r.Settings, r.Scale)
 		}
 		err := f.Check(r, planned)
 		if err == nil {
@@ -188,7 +189,8 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 		all = append(all, tableRuns...)
 	}
 	slices.SortFunc(all, func(a, b Checkable) int {
-		return cmp.Or(cmp.Compare(a.Table.RunsFolder(), b.Table.RunsFolder()), cmp.Compare(a.Record.Settings, b.Record.Settings))
+		return cmp.Or(cmp.Compare(a.Table.RunsFolder(), b.Table.RunsFolder()),
+			cmp.Compare(a.Record.Settings, b.Record.Settings))
 	})
 	c.Of = len(all)
 	rand.New(rand.NewPCG(c.Pick, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -319,7 +321,8 @@ func (t *Table) book(o Options) (*ledger.Book, error) {
 	if o.Ledger != results.Files() {
 		return ledger.Open(o.Ledger, t.RunsFolder())
 	}
-	open, _ := books.LoadOrStore(t.RunsFolder(), sync.OnceValues(func() (*ledger.Book, error) { return ledger.Open(results.Files(), t.RunsFolder()) }))
+	open, _ := books.LoadOrStore(t.RunsFolder(),
+		sync.OnceValues(func() (*ledger.Book, error) { return ledger.Open(results.Files(), t.RunsFolder()) }))
 	return open.(func() (*ledger.Book, error))()
 }
 
@@ -397,7 +400,8 @@ func (l *ledgerFinder) find(r sweep.Run) (ledgerRecord, error) {
 func entryOf(r *ledger.Run) sweep.Entry {
 	e := sweep.Entry{Name: r.Name, State: sweep.Finished, Hash: r.Hash, Metrics: r.Metrics, Fit: r.Fit, Stored: r.Stored}
 	e.Config.Name, e.Config.Seed = r.Name, r.Seed
-	e.Record = &rundir.Record{Error: r.Error, Seconds: r.Seconds, CPU: r.CPU, Epochs: r.Epochs, Steps: r.Steps, Version: r.Version, Timings: r.Timings}
+	e.Record = &rundir.Record{Error: r.Error, Seconds: r.Seconds, CPU: r.CPU, Epochs: r.Epochs, Steps: r.Steps,
+		Version: r.Version, Timings: r.Timings}
 	if r.Fit == nil && r.Unconverged != "" {
 		e.Fit = &train.Fit{Why: r.Unconverged}
 	}

@@ -281,7 +281,8 @@ func (p *Planner) columnResults(all []metrics.Result) []metrics.Result {
 
 // indexOf returns the index of a metric with the same settings, or -1 if there is none.
 func indexOf(list []metrics.Choice, c metrics.Choice) int {
-	return slices.IndexFunc(list, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })
+	return slices.IndexFunc(list,
+		func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })
 }
 
 // tableCache holds data that the plans of a table share at all scales. Digests of runs depend on the scale.

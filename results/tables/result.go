@@ -131,16 +131,19 @@ func (r *Result) WriteJSON(w io.Writer) error {
 // Summary describes the result in one line.
 func (r *Result) Summary() string {
 	if r.Table.Timed() {
-		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)", r.Count(Measured), r.Printed, r.Scale, wording.Count(r.Seeds, "time"))
+		return fmt.Sprintf("%d of %d printed times measured (%s scale, median of %s)",
+			r.Count(Measured), r.Printed, r.Scale, wording.Count(r.Seeds, "time"))
 	}
-	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)", r.Reproduced, r.Printed, r.Scale, wording.Count(r.Seeds, "seed"))
+	text := fmt.Sprintf("%d of %d printed cells reproduced (%s scale, %s)",
+		r.Reproduced, r.Printed, r.Scale, wording.Count(r.Seeds, "seed"))
 	if r.Printed == 0 {
 		text = fmt.Sprintf("No numbers are printed (%s scale, %s)", r.Scale, wording.Count(r.Seeds, "seed"))
 	}
 	for _, part := range []struct {
 		status Status
 		what   string
-	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"}, {Unfit, "equal, but the runs have not learned the images"}, {Outdated, "from stale runs"}, {Missing, "not computed"}, {Stale, "reproduced, although a note says otherwise"}} {
+	}{{Known, "different for a known reason"}, {Differs, "different for no known reason"},
+		{Unfit, "equal, but the runs have not learned the images"}, {Outdated, "from stale runs"}, {Missing, "not computed"}, {Stale, "reproduced, although a note says otherwise"}} {
 		if n := r.Count(part.status); n > 0 {
 			text += fmt.Sprintf("; %s: %d", part.what, n)
 		}

@@ -47,7 +47,8 @@ func (s *Scales) DecodeConfig(n *config.Node) error {
 	all := defaultScales()
 	for i, name := range n.Keys() {
 		if !scaleNamePattern.MatchString(name) {
-			return n.Items()[i].Errorf("%q is not the name of a scale; want a small letter, then small letters, digits and -", name)
+			return n.Items()[i].Errorf("%q is not the name of a scale; want a small letter, then small letters, digits and -",
+				name)
 		}
 		scale, err := all.Find(name)
 		if err != nil {
@@ -106,7 +107,8 @@ func (t *Table) atScale(name string) (*Table, *Scale, error) {
 	}
 	scaled := *t
 	scaled.Printed = s.printed(t.Printed)
-	scaled.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return !inScales(s.Name, d.Scales) })
+	scaled.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets),
+		func(d DataSet) bool { return !inScales(s.Name, d.Scales) })
 	return &scaled, s, nil
 }
 

@@ -51,7 +51,8 @@ type Trained interface {
 
 	// Results returns the results of the metrics for a seed from the finished runs of Plan, and the fit of the chosen
 	// run, or nil. An error that wraps ErrNotRun skips the seed.
-	Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error)
+	Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit,
+		error)
 }
 
 // ErrNotRun is the error of [Trained] sources for a seed without codes. Train the runs of the table, or show the cell
@@ -76,7 +77,8 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 		Source: "Cao et al. 2022, appendix F.2.2", New: func() Source { return &codes.Importances{} }},
 	{Name: "printed-tau", Doc: "Kendall's tau between the columns of another table as the paper prints it",
 		Source: "Zhang and Sugiyama 2024, table 6", New: func() Source { return &printedTau{} }},
-	{Name: "printed-product", Doc: "products of another table's printed numbers over its columns of a metric, with random digits after the printed digits",
+	{Name: "printed-product",
+		Doc:    "products of another table's printed numbers over its columns of a metric, with random digits after the printed digits",
 		Source: "Zhang and Sugiyama 2024, tables 5 and 8 to 11", New: func() Source { return &printedProduct{} }},
 	{Name: "timed", Doc: "seconds that metrics take on random codes of a given shape",
 		New: func() Source { return &codes.Timed{Rows: 10000, Columns: 10} }},
@@ -89,7 +91,8 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 	{Name: "mimosa", Doc: "components and hierarchy that MIMOSA learns from trained autoencoders' codes",
 		Source: "Ross and Doshi-Velez 2021, section 5.1",
 		New:    func() Source { return &explored{Mimosa: analysis.Mimosa{Options: mimosa.Defaults()}} }},
-	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &cellsSource{} }},
+	{Name: "cells", Doc: "cells of a row of another table, at the same scale",
+		New: func() Source { return &cellsSource{} }},
 	{Name: "binned", Doc: "means of columns over the runs or rows of other tables with one column's value in a range",
 		New: func() Source { return &binned{Over: Over{Of: ofRuns}} }},
 	{Name: "ranked", Doc: "Kendall's tau-b between one column and the others, over the runs or rows of other tables",
@@ -191,7 +194,8 @@ func (r *Runs) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error) {
 func (r *Runs) Random() bool { return true }
 
 // Results implements Trained.
-func (r *Runs) Results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
+func (r *Runs) Results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice, _ Options) ([]metrics.Result,
+	*train.Fit, error) {
 	chosen, err := r.choose(runs)
 	return chosen.Metrics, chosen.Fit, err
 }
@@ -234,7 +238,8 @@ type top struct {
 // Validate checks the settings.
 func (s *top) Validate() error { return cmp.Or(s.Best.Validate(), s.Runs.Validate()) }
 
-func (s *top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
+func (s *top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result,
+	*train.Fit, error) {
 	run, err := s.choose(runs)
 	if err != nil {
 		return nil, nil, err
@@ -267,7 +272,8 @@ func (m *explored) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error
 	return []sweep.Run{run}, err
 }
 
-func (m *explored) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
+func (m *explored) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice,
+	o Options) ([]metrics.Result, *train.Fit, error) {
 	results, err := m.Mimosa.Results(ctx, runs[0], choices, o.Explore)
 	return results, runs[0].Fit, err
 }

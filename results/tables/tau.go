@@ -108,7 +108,8 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 		for _, view := range other.views() {
 			source, ok := view.row(row, p.scale.Name).From.Value.(Trained)
 			if !ok {
-				return nil, fmt.Errorf("row %q of table %s is not trained at the scale %s; want a run for every row and seed", row.Label, t.Table, p.scale.Name)
+				return nil, fmt.Errorf("row %q of table %s is not trained at the scale %s; want a run for every row and seed",
+					row.Label, t.Table, p.scale.Name)
 			}
 			runs, err := source.Plan(compared.planner.onDataSet(view.data), row.Label, seed)
 			if err != nil {
@@ -157,7 +158,8 @@ func (r *comparedRuns) metricIndex(m metrics.Choice) (int, error) {
 
 // Results implements Trained. The value is tau of the metrics' values. For parts with a single number, the part is tau
 // of these numbers.
-func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
+func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.Choice, _ Options) ([]metrics.Result,
+	*train.Fit, error) {
 	if t.compared == nil {
 		return nil, nil, errors.New("there is no plan of runs; want one before their results")
 	}
@@ -219,7 +221,8 @@ func metricValues(runs []sweep.Entry, index int, part, of string, sign float64) 
 	var values []float64
 	for _, run := range runs {
 		if index >= len(run.Metrics) {
-			return nil, fmt.Errorf("run %s has %s; want at least %d", run.Name, wording.Count(len(run.Metrics), "metric"), index+1)
+			return nil, fmt.Errorf("run %s has %s; want at least %d", run.Name, wording.Count(len(run.Metrics), "metric"),
+				index+1)
 		}
 		r := run.Metrics[index]
 		v, err := (&Column{Part: part, Of: of, Metric: metrics.Choice{Name: r.Name}}).number(r)

@@ -86,7 +86,8 @@ func (r *Result) standsText() string {
 	}
 	switch {
 	case len(twins) > 0:
-		return fmt.Sprintf("The runs train on %s; with --real they train on the public data sets.", strings.Join(twins, ", and on "))
+		return fmt.Sprintf("The runs train on %s; with --real they train on the public data sets.",
+			strings.Join(twins, ", and on "))
 	case len(real) > 0:
 		return fmt.Sprintf("The runs train on public data sets: %s.", strings.Join(real, ", "))
 	}

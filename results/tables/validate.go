@@ -88,15 +88,18 @@ func (t *Table) checkDataSetList() error {
 	for i, r := range t.Rows {
 		_, trained := r.From.Value.(Trained)
 		if _, quotes := r.From.Value.(quoting); !trained && !quotes && r.Missing == "" {
-			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets", r.Label)
+			return config.Invalid(fmt.Sprintf("rows.%d.from", i), "row %q is not trained, and the table has a list of data sets",
+				r.Label)
 		}
 	}
 	if t.Printed.Dataset != "" {
-		return config.Invalid("reference.dataset", "%q: the table has a list of data sets, and their labels count", t.Printed.Dataset)
+		return config.Invalid("reference.dataset", "%q: the table has a list of data sets, and their labels count",
+			t.Printed.Dataset)
 	}
 	for _, scale := range t.Scales {
 		if scale.Dataset != "" {
-			return config.Invalid("scales."+scale.Name+".dataset", "%q: the table has a list of data sets, and their labels count", scale.Dataset)
+			return config.Invalid("scales."+scale.Name+".dataset",
+				"%q: the table has a list of data sets, and their labels count", scale.Dataset)
 		}
 	}
 	return nil
@@ -130,7 +133,8 @@ func (t *Table) checkScales() error {
 		}
 	}
 	for _, s := range t.Scales {
-		if len(t.DataSets) > 0 && !slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return inScales(s.Name, d.Scales) }) {
+		if len(t.DataSets) > 0 &&
+			!slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return inScales(s.Name, d.Scales) }) {
 			return config.Invalid("datasets", "none of them is at the scale %s; want at least one", s.Name)
 		}
 	}
@@ -140,7 +144,8 @@ func (t *Table) checkScales() error {
 func (t *Table) checkScaleNames(key string, scales []string) error {
 	for i, name := range scales {
 		if _, err := t.Scales.Find(name); err != nil {
-			return config.Invalid(fmt.Sprintf("%s.scales.%d", key, i), "%w; the table's scales are %s", err, strings.Join(t.Scales.Names(), ", "))
+			return config.Invalid(fmt.Sprintf("%s.scales.%d", key, i), "%w; the table's scales are %s",
+				err, strings.Join(t.Scales.Names(), ", "))
 		}
 		if slices.Contains(scales[:i], name) {
 			return config.Invalid(fmt.Sprintf("%s.scales.%d", key, i), "%q is named twice", name)
@@ -262,7 +267,8 @@ func (c *Column) Validate() error {
 	case c.Decimals != nil && (*c.Decimals < 0 || *c.Decimals > maxDecimals):
 		return config.Invalid("decimals", "%d is out of range; want 0 to %d", *c.Decimals, maxDecimals)
 	case !c.Transform.valid():
-		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x, or x<NUMBER such as x<0.1", string(c.Transform))
+		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x, or x<NUMBER such as x<0.1",
+			string(c.Transform))
 	}
 	if c.Fit != "" {
 		return c.Fit.check("fit")

@@ -89,7 +89,8 @@ func repeat(ctx context.Context, m pretrained.Model, dir string, threads int) er
 		c.Train.Threads = threads
 	}
 	c.Metrics.Final = nil // the rounded model is measured instead
-	_, err = train.Run(ctx, c, train.Options{Dir: dir, Resume: resume, Log: plain.Logger(os.Stderr), Terminal: plain.Terminal(os.Stderr)})
+	_, err = train.Run(ctx, c, train.Options{Dir: dir, Resume: resume, Log: plain.Logger(os.Stderr),
+		Terminal: plain.Terminal(os.Stderr)})
 	return err
 }
 

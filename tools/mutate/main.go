@@ -40,7 +40,8 @@ func run(ctx context.Context) error {
 	seed := flag.Uint64("seed", 1, "seed of the choice")
 	long := flag.Bool("long", false, "run the complete tests")
 	limit := flag.Duration("limit", 10*time.Minute, "time limit of a package's tests")
-	near := flag.Int("near", 0, "run only the tests of so many packages, the nearest to the change: a lower bound in less time; 0: all")
+	near := flag.Int("near", 0,
+		"run only the tests of so many packages, the nearest to the change: a lower bound in less time; 0: all")
 	only := flag.String("only", "", "change only packages whose path contains this text")
 	from := flag.String("from", "", "make the changes that a file lists")
 	out := flag.String("out", "", "write the changes that no test found to a file")

@@ -139,7 +139,8 @@ func checkLimits(w io.Writer, groups map[string][]sentence, limits map[string]co
 			printWorst(w, groups[name], 5, func(s sentence) int { return s.hits })
 		}
 		if c.Long > long {
-			fmt.Fprintf(w, "%s: %v; it has %d sentences of more than %d words, at most %d are allowed; the longest:\n", name, c, c.Long, longest, long)
+			fmt.Fprintf(w, "%s: %v; it has %d sentences of more than %d words, at most %d are allowed; the longest:\n",
+				name, c, c.Long, longest, long)
 			printWorst(w, groups[name], 5, sentence.length)
 		}
 		if c.above(limits[name]) {

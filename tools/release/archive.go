@@ -37,7 +37,8 @@ func writeTar(w io.Writer, files []file, date time.Time) error {
 	}
 	t := tar.NewWriter(z)
 	for _, f := range sorted(files) {
-		h := &tar.Header{Name: f.name, Mode: f.mode(), Size: int64(len(f.content)), ModTime: date.UTC().Truncate(time.Second), Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		h := &tar.Header{Name: f.name, Mode: f.mode(), Size: int64(len(f.content)), ModTime: date.UTC().Truncate(time.Second),
+			Typeflag: tar.TypeReg, Format: tar.FormatPAX}
 		if err := t.WriteHeader(h); err != nil {
 			return err
 		}

@@ -22,7 +22,8 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	var out, failure bytes.Buffer
 	c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(os.Environ(), env...), &out, &failure
 	if err := c.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s%s", strings.Join(append([]string{name}, args...), " "), err, out.String(), failure.String())
+		return "", fmt.Errorf("%s: %w\n%s%s", strings.Join(append([]string{name}, args...), " "), err, out.String(),
+			failure.String())
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -105,8 +106,10 @@ func (r *release) build(ctx context.Context, v variant, to string) error {
 		tags = "gpu"
 	}
 	goos, arch, _ := strings.Cut(system, "/")
-	env := []string{"GOOS=" + goos, "GOARCH=" + arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT="}
-	_, err := command(ctx, r.copy, env, "go", "build", "-tags", tags, "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", to, "./cmd/unravel")
+	env := []string{"GOOS=" + goos, "GOARCH=" + arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1",
+		"GOARM64=v8.0", "GOEXPERIMENT="}
+	_, err := command(ctx, r.copy, env, "go", "build", "-tags", tags, "-trimpath", "-buildvcs=true",
+		"-ldflags=-s -w -buildid=", "-o", to, "./cmd/unravel")
 	return err
 }
 
@@ -189,7 +192,8 @@ func (r *release) pack(ctx context.Context, v variant, program, texts string) er
 	if err != nil || v.gpu {
 		return err
 	}
-	_, err = command(ctx, r.copy, []string{"GOFLAGS=-trimpath"}, "go", "run", "./tools/wheels", "-out", r.out, "-version", pythonVersion(r.version), "-program", program, system)
+	_, err = command(ctx, r.copy, []string{"GOFLAGS=-trimpath"}, "go", "run", "./tools/wheels", "-out", r.out, "-version",
+		pythonVersion(r.version), "-program", program, system)
 	return err
 }
 

@@ -28,7 +28,8 @@ func (r *release) describe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range map[string][]byte{"unravel-" + r.version + ".cdx.json": bill, "NOTES.md": []byte(notes), "Dockerfile": docker} {
+	for name, text := range map[string][]byte{"unravel-" +
+		r.version + ".cdx.json": bill, "NOTES.md": []byte(notes), "Dockerfile": docker} {
 		if err := os.WriteFile(filepath.Join(r.out, name), text, 0o666); err != nil {
 			return err
 		}
@@ -77,7 +78,8 @@ func notesOf(changelog, version string) (string, error) {
 			return fmt.Sprintf("# Unravel %s\n\n%s\n", version, text), nil
 		}
 	}
-	return "", fmt.Errorf("CHANGELOG.md has no section %q and no section %q with text", strings.TrimPrefix(version, "v"), unreleased)
+	return "", fmt.Errorf("CHANGELOG.md has no section %q and no section %q with text",
+		strings.TrimPrefix(version, "v"), unreleased)
 }
 
 // sums writes the SHA-256 sums of all files in the format of `sha256sum -c`, and prints the sizes.

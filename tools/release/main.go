@@ -124,7 +124,8 @@ func (r *release) make(ctx context.Context, log io.Writer) (err error) {
 		return err
 	}
 	for _, v := range r.variants() {
-		if err := r.step("archive for "+v.name(), func() error { return r.pack(ctx, v, program+"-"+v.name(), texts) }); err != nil {
+		if err := r.step("archive for "+
+			v.name(), func() error { return r.pack(ctx, v, program+"-"+v.name(), texts) }); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,8 @@ func (r *release) materials(ctx context.Context) ([]byte, error) {
 	}
 	own := module("github.com/unravel-ml/unravel", r.version, "MIT", "")
 	own.Type, own.Properties = "application", []property{{"vcs:revision", revision}}
-	b := bill{"CycloneDX", "1.6", serial(r.version + revision), 1, metadata{r.date.Format("2006-01-02T15:04:05Z"), own}, list}
+	b := bill{"CycloneDX", "1.6", serial(r.version + revision), 1,
+		metadata{r.date.Format("2006-01-02T15:04:05Z"), own}, list}
 	text, err := json.MarshalIndent(b, "", "  ")
 	return append(text, '\n'), err
 }
@@ -128,7 +129,8 @@ func identify(text string) (ids []string) {
 	}
 	switch {
 	case !strings.Contains(text, "redistribution and use in source and binary forms"):
-	case strings.Contains(text, "neither the name"), strings.Contains(text, "may not be used to endorse"), strings.Contains(text, "names of its contributors"):
+	case strings.Contains(text, "neither the name"), strings.Contains(text, "may not be used to endorse"),
+		strings.Contains(text, "names of its contributors"):
 		ids = append(ids, "BSD-3-Clause")
 	default:
 		ids = append(ids, "BSD-2-Clause")
@@ -155,7 +157,8 @@ func licenceOf(dir string) (string, error) {
 	}
 	slices.Sort(ids)
 	if ids = slices.Compact(ids); len(ids) == 0 {
-		return "", fmt.Errorf("the licence in %s is unknown; add a phrase of it to tools/release/materials.go", strings.Join(names, ", "))
+		return "", fmt.Errorf("the licence in %s is unknown; add a phrase of it to tools/release/materials.go",
+			strings.Join(names, ", "))
 	}
 	return strings.Join(ids, " AND "), nil
 }

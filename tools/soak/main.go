@@ -87,7 +87,8 @@ func soak(ctx context.Context, length, every time.Duration, log io.Writer) (samp
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	runs := filepath.Join(dir, "runs")
 	config, sweep := filepath.Join(dir, "soak.yaml"), filepath.Join(dir, "sweep.yaml")
-	err = errors.Join(os.Mkdir(runs, 0o777), os.WriteFile(config, []byte(experiment), 0o666), os.WriteFile(sweep, []byte(study), 0o666))
+	err = errors.Join(os.Mkdir(runs, 0o777), os.WriteFile(config, []byte(experiment), 0o666),
+		os.WriteFile(sweep, []byte(study), 0o666))
 	if err != nil {
 		return nil, err
 	}

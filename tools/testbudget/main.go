@@ -38,7 +38,8 @@ func run() error {
 	suite := flag.String("suite", "default", "name of the budget")
 	update := flag.Bool("update", false, "store what the tests take as their budget")
 	limit := flag.Duration("limit", 8*time.Minute, "time after which a package is stopped")
-	from := flag.String("from", "", "read the output of go test -json from a file, or - for standard input, instead of running tests")
+	from := flag.String("from", "",
+		"read the output of go test -json from a file, or - for standard input, instead of running tests")
 	keep := flag.String("json", "", "also write the output of go test -json to a file")
 	flag.Parse()
 	budgets, err := readBudgets(budgetsFile)

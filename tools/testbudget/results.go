@@ -185,12 +185,14 @@ func (r *results) print(w io.Writer, unit time.Duration) {
 		fmt.Fprintf(w, "%8.2f  %s\n", t.elapsed.Seconds(), t.name)
 	}
 	fmt.Fprintf(w, "the slowest packages, in seconds on cores (of the clock):\n")
-	names := slices.SortedFunc(maps.Keys(r.packages), func(a, b string) int { return cmp.Compare(r.packages[b].cpu, r.packages[a].cpu) })
+	names := slices.SortedFunc(maps.Keys(r.packages),
+		func(a, b string) int { return cmp.Compare(r.packages[b].cpu, r.packages[a].cpu) })
 	for _, name := range names[:min(slowest, len(names))] {
 		p := r.packages[name]
 		fmt.Fprintf(w, "%8.2f (%.2f)  %s\n", p.cpu.Seconds(), p.elapsed.Seconds(), name)
 	}
-	fmt.Fprintf(w, "all packages: %.1f seconds on cores, %.0f units of %v\n", r.total().Seconds(), units(r.total(), unit), unit.Round(time.Millisecond))
+	fmt.Fprintf(w, "all packages: %.1f seconds on cores, %.0f units of %v\n",
+		r.total().Seconds(), units(r.total(), unit), unit.Round(time.Millisecond))
 	for _, line := range r.skipped {
 		fmt.Fprintf(w, "skipped: %s\n", line)
 	}

@@ -133,9 +133,10 @@ func wheel(root, system, release string, program []byte) (name string, content [
 	if err != nil {
 		return "", nil, err
 	}
-	files[info+"METADATA"] = fmt.Appendf(nil, "Metadata-Version: 2.1\nName: unravel\nVersion: %s\nSummary: %s\nLicense: MIT\n"+
-		"Requires-Python: %s\nRequires-Dist: %s\nProvides-Extra: pandas\nRequires-Dist: pandas ; extra == 'pandas'\n"+
-		"Description-Content-Type: text/markdown\n\n%s", fields[0], fields[1], fields[2], fields[3], readme)
+	files[info+"METADATA"] = fmt.Appendf(nil,
+		"Metadata-Version: 2.1\nName: unravel\nVersion: %s\nSummary: %s\nLicense: MIT\n"+
+			"Requires-Python: %s\nRequires-Dist: %s\nProvides-Extra: pandas\nRequires-Dist: pandas ; extra == 'pandas'\n"+
+			"Description-Content-Type: text/markdown\n\n%s", fields[0], fields[1], fields[2], fields[3], readme)
 	var lines strings.Builder
 	for tag := range strings.SplitSeq(tags[system], ".") {
 		fmt.Fprintf(&lines, "Tag: py3-none-%s\n", tag)

@@ -51,7 +51,8 @@ func (a *actionInput) fill(b supervision.Batch) {
 	}
 }
 
-var errNoTransformations = &Error{"supervision", errors.New("the model needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}")}
+var errNoTransformations = &Error{"supervision",
+	errors.New("the model needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}")}
 
 // suitsActions returns an error if the supervision does not have the number of actions that the model needs.
 func (l *plan) suitsActions(n *gorgonia.Node) error {
@@ -59,7 +60,8 @@ func (l *plan) suitsActions(n *gorgonia.Node) error {
 	case n == nil:
 		return nil
 	case len(l.split.Actions) == 0:
-		return &Error{"supervision", errors.New("the model learns from actions between images, and the supervision has none; want one with actions")}
+		return &Error{"supervision",
+			errors.New("the model learns from actions between images, and the supervision has none; want one with actions")}
 	case n.Shape()[1] != len(l.split.Actions):
 		return fmt.Errorf("the model takes %d actions, and the supervision has %d; want a model made for them (models.Data.Actions)", n.Shape()[1], len(l.split.Actions))
 	}

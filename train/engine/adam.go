@@ -24,7 +24,8 @@ func NewAdam() *Adam {
 
 // Validate checks the settings' ranges.
 func (a *Adam) Validate() error {
-	return cmp.Or(checkSettings(positiveNumber("lr", a.LR), below1("beta1", a.Beta1), below1("beta2", a.Beta2), positiveNumber("epsilon", a.Epsilon), nonNegative("decay", a.Decay)), a.Exclude.check())
+	return cmp.Or(checkSettings(positiveNumber("lr", a.LR), below1("beta1", a.Beta1), below1("beta2", a.Beta2),
+		positiveNumber("epsilon", a.Epsilon), nonNegative("decay", a.Decay)), a.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.
@@ -87,8 +88,8 @@ func NewLAMB() *LAMB {
 
 // Validate checks the settings' ranges.
 func (l *LAMB) Validate() error {
-	return cmp.Or(checkSettings(positiveNumber("lr", l.LR), below1("beta1", l.Beta1), below1("beta2", l.Beta2), positiveNumber("epsilon", l.Epsilon),
-		nonNegative("decay", l.Decay)), l.Exclude.check())
+	return cmp.Or(checkSettings(positiveNumber("lr", l.LR), below1("beta1", l.Beta1), below1("beta2", l.Beta2),
+		positiveNumber("epsilon", l.Epsilon), nonNegative("decay", l.Decay)), l.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.
@@ -115,7 +116,8 @@ func (o *lamb) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	l := &o.settings
 	o.rate = float32(l.LR * rate)
-	o.direction = kernel.NewDirection(kernel.AdamConstants{Beta1: l.Beta1, Beta2: l.Beta2, Epsilon: l.Epsilon, Clip: clip}, o.steps)
+	o.direction = kernel.NewDirection(kernel.AdamConstants{Beta1: l.Beta1, Beta2: l.Beta2, Epsilon: l.Epsilon, Clip: clip},
+		o.steps)
 	o.update(gradients, clip)
 	o.trust.measure(1)
 	o.pieces.Each(o.moves)

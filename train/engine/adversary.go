@@ -31,7 +31,8 @@ type adversary struct {
 
 func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 	shape, s := a.Codes.Shape(), a.Discriminator
-	p := &adversary{sideNetwork: sideNetwork{name: a.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}, settings: s,
+	p := &adversary{sideNetwork: sideNetwork{name: a.Name,
+		adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}, settings: s,
 		codes: a.Codes, active: a.Active, columns: shape[1], blocks: a.Blocks}
 	g := nn.NewGraph(l.discriminators)
 	both, err := g.Input("codes and permuted codes", 2*shape[0], shape[1])
@@ -56,7 +57,8 @@ func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 			return nil, err
 		}
 	}
-	p.machine, err = l.machine(append(gorgonia.Nodes{p.loss}, p.nodes...), machine.Kept{Gradients: []gorgonia.Nodes{p.nodes}})
+	p.machine, err = l.machine(append(gorgonia.Nodes{p.loss}, p.nodes...),
+		machine.Kept{Gradients: []gorgonia.Nodes{p.nodes}})
 	return p, err
 }
 

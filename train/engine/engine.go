@@ -125,10 +125,14 @@ func newOn(t Task, s Settings, open func() (*machine.Device, error)) (*Loop, err
 	if err := split.Validate(t.Data); err != nil {
 		return nil, &Error{"supervision", err}
 	}
-	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, sideParameters: map[string][]string{},
-		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, pos: position{sums: map[string]*LossSum{}},
-		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: population(split, t.Data),
-			precision: s.Precision, discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
+	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{},
+		pending: map[string]*accumulator{}, sideParameters: map[string][]string{},
+		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")},
+		pos:  position{sums: map[string]*LossSum{}},
+		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split,
+			population: population(split, t.Data),
+			precision:  s.Precision, discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze),
+			dropout: rng.New(t.Seed, "dropout")}}
 	params := t.Model.Params()
 	if err := cmp.Or(checkFreeze(t.Freeze, params), l.plan.checkGroups(), s.Average.check(), checkParts(s.Parts, params)); err != nil {
 		return nil, err
@@ -181,7 +185,8 @@ func (l *Loop) compile(t Task, s Settings) (err error) {
 	}
 	l.average = l.newAverage()
 	order := l.plan.objectives()
-	slices.SortFunc(l.objectives, func(a, b *objective) int { return slices.Index(order, a.Objective) - slices.Index(order, b.Objective) })
+	slices.SortFunc(l.objectives,
+		func(a, b *objective) int { return slices.Index(order, a.Objective) - slices.Index(order, b.Objective) })
 	for shape, p := range l.programs {
 		o, err := l.objective(shape.labelled)
 		if err == nil {
@@ -233,7 +238,9 @@ func (l *Loop) prepare(labelled bool) error {
 			return err
 		}
 	}
-	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: slices.Concat(notes.List(p.requests.Notes), p.noteSingleElement(), p.noteIdleLosses()), hasDropout: len(p.masks) > 0}
+	o := &objective{Objective: found, names: p.names, losses: p.lossNames(),
+		notes:      slices.Concat(notes.List(p.requests.Notes), p.noteSingleElement(), p.noteIdleLosses()),
+		hasDropout: len(p.masks) > 0}
 	parameters := parametersOf(l.plan.model.Params(), p.names)
 	if o.optimizer, err = l.settings.newOptimizer(parameters); err != nil {
 		return err

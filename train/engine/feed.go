@@ -21,7 +21,8 @@ type feed struct {
 }
 
 // newLoader loads the batches of a sampler. If views are set, it loads views that are drawn from the named stream.
-func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views, seed uint64, stream string) (*supervision.Loader, error) {
+func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views, seed uint64,
+	stream string) (*supervision.Loader, error) {
 	if views == nil {
 		return supervision.NewLoader(d, s), nil
 	}

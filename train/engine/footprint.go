@@ -98,14 +98,17 @@ type stepMemory struct {
 // fits returns an error if a batch needs more memory than the machine has, and suggests a batch size that would fit.
 func (l *plan) fits(s stepMemory) error {
 	h, w, c := l.data.ImageShape()
-	err := memory.Check(fmt.Sprintf("a step with a batch of %d images of %d x %d x %d", s.images, h, w, c), s.bytes-s.existing)
+	err := memory.Check(fmt.Sprintf("a step with a batch of %d images of %d x %d x %d", s.images, h, w, c),
+		s.bytes-s.existing)
 	if err == nil {
 		return nil
 	}
 	if largest := math.Floor((memory.Left() + s.existing - s.fixed) / (s.bytes - s.fixed) * float64(s.images)); largest >= 1 {
-		return &Error{"train.batch", fmt.Errorf("%w; want a train.batch of %.0f or less, or smaller images or layers", err, largest)}
+		return &Error{"train.batch", fmt.Errorf("%w; want a train.batch of %.0f or less, or smaller images or layers",
+			err, largest)}
 	}
-	return &Error{"train.batch", fmt.Errorf("%w; not even a train.batch of 1 would fit, want smaller images or layers", err)}
+	return &Error{"train.batch",
+		fmt.Errorf("%w; not even a train.batch of 1 would fit, want smaller images or layers", err)}
 }
 
 // imageBytes returns the bytes of sets sets of images of the data set.
@@ -148,7 +151,8 @@ func (l *Loop) fitsLoading(images int) error {
 func (l *Loop) fitsProgram(p *program, images int) error {
 	f := p.footprint()
 	loaded := l.loaded()
-	return l.plan.fits(stepMemory{images: images, bytes: f.Total() + loaded, fixed: p.gradientBytes() + f.Scratch, existing: f.Batches + loaded})
+	return l.plan.fits(stepMemory{images: images, bytes: f.Total() + loaded, fixed: p.gradientBytes() + f.Scratch,
+		existing: f.Batches + loaded})
 }
 
 func (p *program) gradientBytes() (bytes float64) {

@@ -23,8 +23,12 @@ func frozenBy(patterns []string) func(name string) bool {
 func checkFreeze(patterns []string, params *nn.Params) error {
 	for i, pattern := range patterns {
 		names, err := params.Matching(pattern)
-		if err == nil && !slices.ContainsFunc(names, func(name string) bool { return !params.IsState(name) || strings.HasSuffix(name, "/running") }) {
-			err = fmt.Errorf("%q fits only states such as %s, which no gradient changes; want patterns of parameters", pattern, names[0])
+		if err == nil && !slices.ContainsFunc(names, func(name string) bool {
+			return !params.IsState(name) ||
+				strings.HasSuffix(name, "/running")
+		}) {
+			err = fmt.Errorf("%q fits only states such as %s, which no gradient changes; want patterns of parameters",
+				pattern, names[0])
 		}
 		if err != nil {
 			return &Error{fmt.Sprintf("freeze.%d", i), err}
@@ -47,5 +51,6 @@ func (l *Loop) Frozen() []string {
 		return nil
 	}
 	params := l.plan.model.Params()
-	return slices.DeleteFunc(params.Names(), func(name string) bool { return params.IsState(name) || !l.plan.frozen(name) })
+	return slices.DeleteFunc(params.Names(),
+		func(name string) bool { return params.IsState(name) || !l.plan.frozen(name) })
 }

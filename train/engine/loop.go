@@ -195,7 +195,8 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 // endEpoch finishes the current epoch and calls the hooks. After ErrStopped, a resumed run calls them again.
 func (l *Loop) endEpoch(ctx context.Context) error {
 	ended := l.pos
-	report := &EpochReport{Epoch: ended.epoch + 1, Of: l.settings.Epochs, Step: ended.step, Images: ended.images, Seconds: ended.duration.Seconds()}
+	report := &EpochReport{Epoch: ended.epoch + 1, Of: l.settings.Epochs, Step: ended.step, Images: ended.images,
+		Seconds: ended.duration.Seconds()}
 	for _, o := range l.Losses() {
 		if o.Values != nil {
 			report.Losses = append(report.Losses, o)
@@ -247,7 +248,8 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 		return l.stepError(p, err)
 	}
 	l.count(o, p.values, len(b.Indices))
-	return l.callStep(ctx, &StepReport{Epoch: l.pos.epoch + 1, Step: l.pos.step, InEpoch: l.pos.inEpoch, Of: epochSteps, Objective: o.Name, Accumulating: !group.complete,
+	return l.callStep(ctx, &StepReport{Epoch: l.pos.epoch + 1, Step: l.pos.step, InEpoch: l.pos.inEpoch, Of: epochSteps,
+		Objective: o.Name, Accumulating: !group.complete,
 		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
 }
 
@@ -365,11 +367,13 @@ func (l *Loop) explainNotFinite(p *program) error {
 		}
 		if name := p.onlyLossOf(notFinite.Node); name != "" {
 			where += ", loss " + name
-			advice = strings.Replace(advice, "at the weights of the losses", "at the loss "+name+", as for a root or logarithm of 0,", 1)
+			advice = strings.Replace(advice, "at the weights of the losses",
+				"at the loss "+name+", as for a root or logarithm of 0,", 1)
 		}
 		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; %s", where, err, advice)
 	}
-	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s", where, p.values[0], l.advice(", or train.clip"))
+	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s",
+		where, p.values[0], l.advice(", or train.clip"))
 }
 
 // onlyLossOf returns the loss that depends on the node with the given name, if it is the only one. For a node of the

@@ -232,7 +232,8 @@ func (l *plan) objective(labelled bool) (models.Objective, error) {
 			return o, nil
 		}
 	}
-	return models.Objective{}, &Error{"supervision", errors.New("it gives images without groups, and the model has no objective for them; want a supervision with groups only")}
+	return models.Objective{},
+		&Error{"supervision", errors.New("it gives images without groups, and the model has no objective for them; want a supervision with groups only")}
 }
 
 // checkGroups returns an error if losses need labelled groups and the supervision has none, or if nothing needs the
@@ -247,11 +248,14 @@ func (l *plan) checkGroups() error {
 	}
 	switch {
 	case supervised >= 0 && l.split.M == 0:
-		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised], Err: errors.New("it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, alone or in a list")}
+		return &losses.Error{Part: l.losses[supervised].Name, Choice: l.losses[supervised],
+			Err: errors.New("it needs labelled groups of images, and the supervision has none; want, for example, supervision: {pairs: {count: 768}}, alone or in a list")}
 	case supervised < 0 && !modelNeeds && l.split.GroupCount() > 0 && !l.split.Moves():
-		return &Error{"supervision", errors.New("it gives groups of images with unknown transformations, and nothing learns from them; want a model such as ada-gvae, a loss such as slow, or no supervision")}
+		return &Error{"supervision",
+			errors.New("it gives groups of images with unknown transformations, and nothing learns from them; want a model such as ada-gvae, a loss such as slow, or no supervision")}
 	case supervised < 0 && !modelNeeds && l.split.GroupCount() > 0:
-		return &Error{"supervision", errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, the model lsbd-vae, or no supervision")}
+		return &Error{"supervision",
+			errors.New("it gives labelled groups of images, and nothing learns from them; want a loss such as lsbd: {planes: {factor: [0, 1]}}, the model lsbd-vae, or no supervision")}
 	}
 	return nil
 }

@@ -11,17 +11,21 @@ import (
 // Schedules lists the learning-rate schedules that a config can name.
 var Schedules = &registry.Registry[Schedule]{Kind: "schedule", Entries: []registry.Entry[Schedule]{
 	{Name: "constant", Doc: "a constant learning rate", New: func() Schedule { return &Constant{} }},
-	{Name: "step", Doc: "multiplies the learning rate by factor every so many epochs or steps", New: func() Schedule { return &Step{Every: Span{Epochs: 10}, Factor: 0.5} }},
+	{Name: "step", Doc: "multiplies the learning rate by factor every so many epochs or steps",
+		New: func() Schedule { return &Step{Every: Span{Epochs: 10}, Factor: 0.5} }},
 	{Name: "milestones", Doc: "multiplies the learning rate by factor at given fractions of the training",
-		Source: "Ross and Doshi-Velez 2021 (their code)", New: func() Schedule { return &Milestones{At: []float64{0.5, 0.75}, Factor: 0.1} }},
+		Source: "Ross and Doshi-Velez 2021 (their code)",
+		New:    func() Schedule { return &Milestones{At: []float64{0.5, 0.75}, Factor: 0.1} }},
 	{Name: "cosine", Doc: "lowers the learning rate along half a cosine wave to a final fraction at the end of training",
 		Source: "Loshchilov and Hutter 2017, equation 5", New: func() Schedule { return &Cosine{} }},
 	{Name: "linear", Doc: "lowers the learning rate along a line to a final fraction at the end of training",
 		New: func() Schedule { return &Linear{} }},
 	{Name: "polynomial", Doc: "lowers the learning rate to a final fraction at the end, along a power of the remaining training",
-		Source: "Liu et al. 2015 (ParseNet), section 4.1: the policy poly", New: func() Schedule { return &Polynomial{Power: 0.9} }},
+		Source: "Liu et al. 2015 (ParseNet), section 4.1: the policy poly",
+		New:    func() Schedule { return &Polynomial{Power: 0.9} }},
 	{Name: "one-cycle", Doc: "raises the learning rate to the optimiser's rate, then lowers it far below the start",
-		Source: "Smith and Topin 2019, section 2, with cosines as in PyTorch's OneCycleLR; momentum does not change", New: func() Schedule { return NewOneCycle() }},
+		Source: "Smith and Topin 2019, section 2, with cosines as in PyTorch's OneCycleLR; momentum does not change",
+		New:    func() Schedule { return NewOneCycle() }},
 }}
 
 // Schedule is a learning-rate schedule.

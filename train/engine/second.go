@@ -78,7 +78,8 @@ func (l *Loop) takeSecond(p *program) error {
 }
 
 // newSecondBatches creates a source of second batches, with its own random streams.
-func newSecondBatches(d datasets.Dataset, split *supervision.Split, views *augment.Views, batch int, seed uint64) (*secondBatches, error) {
+func newSecondBatches(d datasets.Dataset, split *supervision.Split, views *augment.Views, batch int,
+	seed uint64) (*secondBatches, error) {
 	s, err := supervision.NewSampler(split, batch, rng.New(seed, "second batch"))
 	if err != nil {
 		return nil, err

@@ -31,11 +31,13 @@ func NewSGD() *SGD { return &SGD{LR: 0.01, Momentum: 0.9, Exclude: excludeNone} 
 
 // Validate checks the settings' ranges.
 func (s *SGD) Validate() error {
-	if err := checkSettings(positiveNumber("lr", s.LR), below1("momentum", s.Momentum), below1("dampening", s.Dampening), nonNegative("decay", s.Decay)); err != nil {
+	if err := checkSettings(positiveNumber("lr", s.LR), below1("momentum", s.Momentum), below1("dampening", s.Dampening),
+		nonNegative("decay", s.Decay)); err != nil {
 		return err
 	}
 	if s.Nesterov && (s.Momentum == 0 || s.Dampening != 0) {
-		return config.Invalid("nesterov", "it needs a velocity of whole gradients; want a momentum above 0 and a dampening of 0")
+		return config.Invalid("nesterov",
+			"it needs a velocity of whole gradients; want a momentum above 0 and a dampening of 0")
 	}
 	return s.Exclude.check()
 }
@@ -121,7 +123,8 @@ func NewLARS() *LARS {
 
 // Validate checks the settings' ranges.
 func (l *LARS) Validate() error {
-	return cmp.Or(checkSettings(positiveNumber("lr", l.LR), below1("momentum", l.Momentum), positiveNumber("trust", l.Trust), nonNegative("decay", l.Decay)), l.Exclude.check())
+	return cmp.Or(checkSettings(positiveNumber("lr", l.LR), below1("momentum", l.Momentum),
+		positiveNumber("trust", l.Trust), nonNegative("decay", l.Decay)), l.Exclude.check())
 }
 
 // New creates the optimiser, with velocities of zero.
@@ -184,7 +187,8 @@ type trust struct {
 
 func newTrust(u *updater) *trust {
 	n := len(u.values)
-	t := &trust{updater: u, update: make([][]float32, n), weights: make([]float64, n), norms: make([]float64, n), ratio: make([]float32, n)}
+	t := &trust{updater: u, update: make([][]float32, n), weights: make([]float64, n), norms: make([]float64, n),
+		ratio: make([]float32, n)}
 	for i, w := range u.values {
 		t.update[i] = make([]float32, len(w))
 	}
@@ -228,8 +232,8 @@ func NewRMSProp() *RMSProp {
 
 // Validate checks the settings' ranges.
 func (r *RMSProp) Validate() error {
-	return cmp.Or(checkSettings(positiveNumber("lr", r.LR), below1("alpha", r.Alpha), positiveNumber("epsilon", r.Epsilon), below1("momentum", r.Momentum),
-		nonNegative("decay", r.Decay)), r.Exclude.check())
+	return cmp.Or(checkSettings(positiveNumber("lr", r.LR), below1("alpha", r.Alpha), positiveNumber("epsilon", r.Epsilon),
+		below1("momentum", r.Momentum), nonNegative("decay", r.Decay)), r.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.

@@ -71,8 +71,8 @@ const (
 
 // State returns the complete state for continuing training. It returns an error if a parameter is NaN or infinite.
 func (l *Loop) State() (*State, []Tensor, error) {
-	s := &State{Version: StateVersion, Step: l.pos.step, Epoch: l.pos.epoch, InEpoch: l.pos.inEpoch, Images: l.pos.images, Seconds: l.pos.duration.Seconds(),
-		Sums: l.pos.sums, Sampler: l.feed.sampler.State(), Optimizers: map[string]int{}}
+	s := &State{Version: StateVersion, Step: l.pos.step, Epoch: l.pos.epoch, InEpoch: l.pos.inEpoch, Images: l.pos.images,
+		Seconds: l.pos.duration.Seconds(), Sums: l.pos.sums, Sampler: l.feed.sampler.State(), Optimizers: map[string]int{}}
 	err := l.settle()
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +111,8 @@ func (l *Loop) paramTensors(tensors []Tensor, prefix string, params *nn.Params) 
 		p := params.Get(name)
 		data := p.Float32s()
 		if i := slices.IndexFunc(data, func(x float32) bool { return x-x != 0 }); i >= 0 {
-			return nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", l.pos.step, i, name, data[i])
+			return nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip",
+				l.pos.step, i, name, data[i])
 		}
 		tensors = append(tensors, Tensor{Name: prefix + name, Shape: p.Shape(), Data: data})
 	}
@@ -223,7 +224,8 @@ func restoreOptimizer(t Tensors, prefix string, o Optimizer, steps int) error {
 
 func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	if len(s.Discriminators) != len(l.discriminators) {
-		return fmt.Errorf("it has %d discriminators; want the %d of this experiment", len(s.Discriminators), len(l.discriminators))
+		return fmt.Errorf("it has %d discriminators; want the %d of this experiment",
+			len(s.Discriminators), len(l.discriminators))
 	}
 	for name, steps := range s.Discriminators {
 		o := l.discriminators[name]

@@ -126,7 +126,8 @@ func (o *sgd) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip
 		if o.steps == 1 {
 			gradientWeight = 1
 		}
-		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: gradientWeight, Clip: clip, Decay: s.Decay}.Set(numbers)
+		kernels.Descent{Rate: s.LR * rate, Momentum: s.Momentum, Fresh: gradientWeight, Clip: clip,
+			Decay: s.Decay}.Set(numbers)
 	}
 }
 

@@ -39,12 +39,14 @@ func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 		}
 	}
 	if k := len(l.Hierarchy.Categoricals()); k > 0 {
-		err := r.Write(path.Join(stage, AssignmentsFile), func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
+		err := r.Write(path.Join(stage, AssignmentsFile),
+			func(w io.Writer) error { return npy.Write(w, []int{len(l.Labels) / k, k}, l.Labels) })
 		if err != nil {
 			return err
 		}
 	}
-	return r.Write(path.Join(stage, hierarchyFile), func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) })
+	return r.Write(path.Join(stage, hierarchyFile),
+		func(w io.Writer) error { return json.NewEncoder(w).Encode(l.Hierarchy) })
 }
 
 // groupFile is an array with one group per image, and its file.

@@ -143,7 +143,8 @@ func WriteTable(lines []Line) func(io.Writer) error {
 		c := csv.NewWriter(w)
 		add := func(l Line, prefix string, values map[string]float64) error {
 			for _, name := range slices.Sorted(maps.Keys(values)) {
-				if err := c.Write([]string{strconv.Itoa(l.Epoch), strconv.Itoa(l.Step), prefix + name, strconv.FormatFloat(values[name], 'g', -1, 64)}); err != nil {
+				if err := c.Write([]string{strconv.Itoa(l.Epoch), strconv.Itoa(l.Step), prefix + name,
+					strconv.FormatFloat(values[name], 'g', -1, 64)}); err != nil {
 					return err
 				}
 			}

@@ -168,7 +168,8 @@ func NewRecord(begun time.Time) *Record {
 	return &Record{
 		Begun: begun.UTC().Round(time.Millisecond), Ended: time.Now().UTC().Round(time.Millisecond),
 		Seconds: time.Since(begun).Seconds(), Version: version.Code(), Generation: version.Generation(),
-		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(), Threads: parallel.Threads(), Go: runtime.Version()},
+		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernels: set, Cores: runtime.NumCPU(),
+			Threads: parallel.Threads(), Go: runtime.Version()},
 	}
 }
 

@@ -140,7 +140,8 @@ func (r *Run) prepare(name string) error {
 			return fmt.Errorf("writing %s: %w", r.Path(name), err)
 		}
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-			return fmt.Errorf("writing %s: %w", r.Path(name), errors.Join(err, fmt.Errorf("%s is not a folder of this run, or a link to one; remove it", dir)))
+			return fmt.Errorf("writing %s: %w", r.Path(name),
+				errors.Join(err, fmt.Errorf("%s is not a folder of this run, or a link to one; remove it", dir)))
 		}
 	}
 	return nil
@@ -166,7 +167,8 @@ func (r *Run) checkName(name string) error {
 	if r.lock == nil {
 		return fmt.Errorf("writing %s: the run is not open for writing", r.Path(name))
 	}
-	if first, _, _ := strings.Cut(filepath.ToSlash(name), "/"); !filepath.IsLocal(filepath.FromSlash(name)) || name == "." || lock.Is(first, lockName) {
+	if first, _, _ := strings.Cut(filepath.ToSlash(name), "/"); !filepath.IsLocal(filepath.FromSlash(name)) ||
+		name == "." || lock.Is(first, lockName) {
 		return fmt.Errorf("writing %q: not the name of a file inside the run's folder %s", name, r.dir)
 	}
 	return nil

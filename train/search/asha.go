@@ -30,7 +30,8 @@ func (a *ASHA) Validate() error {
 	}
 	errs := errors.Join(atLeast("min", a.Min, 1), atLeast("eta", a.Eta, 2))
 	if errs == nil && a.Max <= a.Min {
-		return config.Invalid("max", "%d is not above min, %d; want more epochs in the last rung than in the first", a.Max, a.Min)
+		return config.Invalid("max", "%d is not above min, %d; want more epochs in the last rung than in the first",
+			a.Max, a.Min)
 	}
 	return errs
 }

@@ -36,7 +36,8 @@ func checkRuns(ctx context.Context, dir string, runs []Run, retry, elsewhere boo
 		}
 		if !said && time.Since(begin) > checkPatience {
 			said = true
-			log.Info(fmt.Sprintf("checking the configs of %d runs, %d so far", len(runs), i), "event", "check", "runs", len(runs), "done", i)
+			log.Info(fmt.Sprintf("checking the configs of %d runs, %d so far", len(runs), i), "event", "check", "runs",
+				len(runs), "done", i)
 		}
 		c := r.Config
 		if elsewhere {

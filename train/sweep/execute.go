@@ -232,9 +232,11 @@ func readOutcome(dir string, run Run, err error, begun time.Time, log *slog.Logg
 		entry = Read(dir)
 		entry.State, entry.Problem = Failed, err // even if the run could not record it
 	} else if entry.Hash != run.Hash { // keep the record of the other config
-		entry.State, entry.Problem = Failed, fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains the run in another folder",
-			dir, cmp.Or(entry.Other, "its config has changed"))
-		log.Error(fmt.Sprintf("%s failed: %v", run.Name, entry.Problem), "event", "failed", "run", run.Name, "error", entry.Problem)
+		entry.State, entry.Problem = Failed,
+			fmt.Errorf("%s is not the run of the sweep any more: %s; the next sweep trains the run in another folder",
+				dir, cmp.Or(entry.Other, "its config has changed"))
+		log.Error(fmt.Sprintf("%s failed: %v", run.Name, entry.Problem), "event", "failed", "run", run.Name, "error",
+			entry.Problem)
 	}
 	return entry
 }

@@ -124,7 +124,8 @@ const maxNames = 1000 // maximum number of names to try for the folder of a run
 
 // createFolders checks the runs, as [checkRuns] does, and creates a folder with the config for each run without one. A
 // lock keeps other sweeps from creating folders at the same time. When the context ends, the error is train.ErrStopped.
-func createFolders(ctx context.Context, dir string, all []Run, retry, elsewhere bool, log *slog.Logger) (dirs []string, err error) {
+func createFolders(ctx context.Context, dir string, all []Run, retry, elsewhere bool, log *slog.Logger) (dirs []string,
+	err error) {
 	if err := checkRuns(ctx, dir, all, retry, elsewhere, log); err != nil {
 		return nil, err
 	}
@@ -161,7 +162,8 @@ func createFolders(ctx context.Context, dir string, all []Run, retry, elsewhere 
 }
 
 // createFolder creates the folder of a run, with a number if its name is taken. wrap encloses writing the config.
-func createFolder(ctx context.Context, dir string, r Run, lock *rundir.Folder, wrap func(store *rundir.Run, write func() error) error) (string, error) {
+func createFolder(ctx context.Context, dir string, r Run, lock *rundir.Folder,
+	wrap func(store *rundir.Run, write func() error) error) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
 		return "", err

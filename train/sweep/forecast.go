@@ -203,7 +203,8 @@ func RehearseProcesses(program string, args ...string) Rehearser {
 		if err := os.WriteFile(filepath.Join(dir, rundir.Config), text, 0o600); err != nil {
 			return nil, err
 		}
-		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads), strconv.FormatBool(alone))...)
+		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads),
+			strconv.FormatBool(alone))...)
 		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
 		last := &outputTail{}
 		cmd.Stderr = last

@@ -56,8 +56,8 @@ func (a *average) add(v float64) { a.sum, a.n = a.sum+v, a.n+1 }
 func (a *average) mean() float64 { return a.sum / a.n }
 
 func newMeter(runs []Run) *meter {
-	m := &meter{runs: runs, done: make([]float64, len(runs)), doneBefore: make([]float64, len(runs)), started: map[int]time.Time{},
-		elsewhere: map[int]bool{}, ended: map[int]bool{}, known: meanTimes{}}
+	m := &meter{runs: runs, done: make([]float64, len(runs)), doneBefore: make([]float64, len(runs)),
+		started: map[int]time.Time{}, elsewhere: map[int]bool{}, ended: map[int]bool{}, known: meanTimes{}}
 	for _, r := range runs {
 		m.kinds = append(m.kinds, kindOf(r))
 	}
@@ -132,7 +132,8 @@ func (m *meter) typical(now time.Time) float64 {
 }
 
 func (m *meter) status(now time.Time) Status {
-	s := Status{Runs: len(m.runs), Failed: m.failed, Finished: len(m.ended) - m.failed, Running: len(m.started), Elsewhere: len(m.elsewhere), Left: -1}
+	s := Status{Runs: len(m.runs), Failed: m.failed, Finished: len(m.ended) - m.failed, Running: len(m.started),
+		Elsewhere: len(m.elsewhere), Left: -1}
 	typical := m.typical(now)
 	var all, done float64
 	var lanes, queue []time.Duration // remaining time of the active runs, and of the waiting runs

@@ -51,7 +51,8 @@ func Processes(program string, args ...string) Starter {
 		}
 		defer output.Close()
 		last := &outputTail{}
-		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads))...)
+		cmd := exec.CommandContext(ctx, program,
+			append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads))...)
 		// This also limits the threads of Go's garbage collector.
 		cmd.Env = append(cmd.Environ(), fmt.Sprint("GOMAXPROCS=", max(1, threads)))
 		cmd.Stderr = io.MultiWriter(plain.NewLog(output), last) // a full disk does not close the pipe

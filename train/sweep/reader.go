@@ -141,7 +141,8 @@ func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 	if names != 1 || seeds != 1 {
 		return key, own, false
 	}
-	if n, err := config.Parse("", lines.Bytes()); err != nil || n.Decode(&own) != nil || rundir.CheckName(own.Name) != nil {
+	if n, err := config.Parse("", lines.Bytes()); err != nil || n.Decode(&own) != nil ||
+		rundir.CheckName(own.Name) != nil {
 		return key, own, false
 	}
 	return sha256.Sum256(kept.Bytes()), own, true

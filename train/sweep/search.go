@@ -60,7 +60,8 @@ func (p *Plan) NewSearch() (*Search, error) {
 		if len(names) == 0 {
 			return nil, s.node.Invalid("metric", "%s measures no metric; want one under metrics", p.Base)
 		}
-		return nil, s.node.Invalid("metric", "%q is no metric of %s%s", own.Metric, p.Base, registry.Suggest(own.Metric, names))
+		return nil, s.node.Invalid("metric", "%q is no metric of %s%s", own.Metric, p.Base,
+			registry.Suggest(own.Metric, names))
 	}
 	return s, s.checkSpace()
 }
@@ -95,7 +96,8 @@ func (s *Search) checkRungs(base train.Config) error {
 			s.Method.Name, epochsKey)
 	}
 	if base.Train.Stop != nil {
-		return s.plan.root.Invalid("search", "%s compares runs of equal length, and train.stop ends runs of %s before; want it without",
+		return s.plan.root.Invalid("search",
+			"%s compares runs of equal length, and train.stop ends runs of %s before; want it without",
 			s.Method.Name, s.plan.Base)
 	}
 	return nil
@@ -276,8 +278,8 @@ func (s *Search) Execute(ctx context.Context, dir string, o Options) (*Trials, e
 		return nil, err
 	}
 	jobs := max(1, o.Jobs)
-	e := &searchExecution{Options: o, Search: s, dir: dir, threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch(),
-		progress: map[string]float64{}, retried: map[int]bool{}}
+	e := &searchExecution{Options: o, Search: s, dir: dir, threads: max(1, runtime.GOMAXPROCS(0)/jobs),
+		watch: rundir.NewWatch(), progress: map[string]float64{}, retried: map[int]bool{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
@@ -494,7 +496,8 @@ func (e *searchExecution) promote(t Trial, rung int) (dir string, run Run, wait 
 	return e.markOwn(t.Dir, err), run, false, err
 }
 
-func (e *searchExecution) startTrial(ctx context.Context, k int, p search.Point, held *rundir.Folder) (dir string, run Run, wait bool, err error) {
+func (e *searchExecution) startTrial(ctx context.Context, k int, p search.Point, held *rundir.Folder) (dir string,
+	run Run, wait bool, err error) {
 	drawn := e.settings(p)
 	if run, err = e.Search.run(k, drawn, 0); err != nil {
 		return "", run, false, err

@@ -221,7 +221,10 @@ func schedule(runs []Piece, durations []float64, places int) (now float64, err e
 		at  float64
 		run int
 	}
-	working := &itemHeap[end]{less: func(a, b end) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.run, b.run)) }}
+	working := &itemHeap[end]{less: func(a,
+		b end) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.run, b.run))
+	}}
 	done := 0
 	for ready.Len()+working.Len() > 0 {
 		for ready.Len() > 0 && working.Len() < places {

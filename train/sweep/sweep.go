@@ -81,7 +81,8 @@ func Load(file string, source []byte) (*Plan, error) {
 // Validate checks the settings.
 func (p *Plan) Validate() error {
 	if p.Base == "" {
-		return config.Invalid("base", "the sweep has no base config; want a .yaml file, or a name of %s", "unravel list configs")
+		return config.Invalid("base", "the sweep has no base config; want a .yaml file, or a name of %s",
+			"unravel list configs")
 	}
 	if p.Name == "" || p.Name == "." || !filepath.IsLocal(p.Name) || strings.ContainsAny(p.Name, `/\`) {
 		return config.Invalid("name", "%q is not a folder's name", p.Name)
@@ -132,7 +133,8 @@ func (p *Plan) Hint(key string) string {
 		}
 	}
 	if first, _, dotted := strings.Cut(key, "."); dotted && p.Hint(first) != "" {
-		return fmt.Sprintf("settings of all runs stand under set: {%s: ...}, and lists of values under product: {%s: [...]}", key, key)
+		return fmt.Sprintf("settings of all runs stand under set: {%s: ...}, and lists of values under product: {%s: [...]}",
+			key, key)
 	}
 	return ""
 }

@@ -46,7 +46,8 @@ func (t *Trials) Best() *Trial {
 		one := &t.List[i]
 		switch {
 		case math.IsNaN(one.Value):
-		case best == nil, rungs && one.Epochs > best.Epochs, (!rungs || one.Epochs == best.Epochs) && t.loss(one.Value) < t.loss(best.Value):
+		case best == nil, rungs && one.Epochs > best.Epochs, (!rungs || one.Epochs == best.Epochs) &&
+			t.loss(one.Value) < t.loss(best.Value):
 			best = one
 		}
 	}
@@ -107,7 +108,8 @@ func readTrials(dirs []string, r *Reader) (*Trials, error) {
 		if found == nil {
 			found = &Trials{Method: method, Better: directionOf(method.Value.Common(), e.Config)}
 		} else if other := differentSearch(method, found.Method); other != "" {
-			return nil, fmt.Errorf("%s belongs to another search than %s: %s; want one search in a folder", path, found.List[0].Dir, other)
+			return nil, fmt.Errorf("%s belongs to another search than %s: %s; want one search in a folder",
+				path, found.List[0].Dir, other)
 		}
 		found.Method = method // later trials may have a larger budget
 		t := Trial{Entry: e, Index: file.Trial, Value: math.NaN()}
@@ -181,7 +183,8 @@ func parseSearch(dir, text string) (search.MethodChoice, error) {
 	}
 	err := config.Load(filepath.Join(dir, rundir.TrialFile), []byte(text), &file)
 	if err == nil && file.Search.Value == nil {
-		err = fmt.Errorf("%s has no search method; want the file as the search wrote it", filepath.Join(dir, rundir.TrialFile))
+		err = fmt.Errorf("%s has no search method; want the file as the search wrote it",
+			filepath.Join(dir, rundir.TrialFile))
 	}
 	return file.Search, err
 }
@@ -200,7 +203,8 @@ func differentSearch(a, b search.MethodChoice) string {
 		for _, l := range n.Leaves() {
 			leaves = append(leaves, Setting{strings.TrimPrefix(l.Path(), "search."), l.Inline()})
 		}
-		return slices.DeleteFunc(leaves, func(s Setting) bool { return s.Key == m.Name+".runs" || s.Key == m.Name+".core_hours" })
+		return slices.DeleteFunc(leaves,
+			func(s Setting) bool { return s.Key == m.Name+".runs" || s.Key == m.Name+".core_hours" })
 	}
 	return differentSettings(list(a), list(b))
 }

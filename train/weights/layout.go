@@ -195,8 +195,8 @@ func (s *Source) denseConversions(operands []*gorgonia.Node, in, out []int, conv
 		}
 	}
 	columns := channelsOrder(shapes[1], len(shapes[0]))
-	conversions[w.Name()] = conversion{view: slices.Concat(shapes[0], shapes[1]), order: append(columns, channelsOrder(shapes[0], 0)...),
-		shape: []int{w.Shape()[1], w.Shape()[0]}}
+	conversions[w.Name()] = conversion{view: slices.Concat(shapes[0], shapes[1]),
+		order: append(columns, channelsOrder(shapes[0], 0)...), shape: []int{w.Shape()[1], w.Shape()[0]}}
 	if out != nil {
 		conversions[bias.Name()] = conversion{view: out, order: channelsOrder(out, 0), shape: bias.Shape()}
 	}

@@ -179,7 +179,8 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	default:
 		return nil, fmt.Errorf("its input %q has shape %s; want [N, %d, %d, %d] or [N, %d, %d, %d] for the images of dataset %s, "+
 			"of %d by %d pixels with %s",
-			e.network.Input.Name, shapeText(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w, wording.Count(in.c, "channel"))
+			e.network.Input.Name, shapeText(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w,
+			wording.Count(in.c, "channel"))
 	}
 	in.batch = min(max(batchElements/size, minBatch), maxBatch)
 	if len(shape) > 0 && shape[0] != onnx.Any {

@@ -106,7 +106,8 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	}
 	params := s.Model.Params()
 	if len(values) == 0 {
-		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q%s", f.path, len(tensors), params.Names()[0], namesHint(tensors, params.Names(), l))
+		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q%s",
+			f.path, len(tensors), params.Names()[0], namesHint(tensors, params.Names(), l))
 	}
 	for _, name := range params.Names() {
 		if v, ok := values[name]; ok {
@@ -124,7 +125,8 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	return report, nil
 }
 
-func (s *Source) match(tensors map[string]safetensors.Tensor, conversions map[string]conversion, l Layout, o LoadOptions) (*Loaded, map[string][]float32, error) {
+func (s *Source) match(tensors map[string]safetensors.Tensor, conversions map[string]conversion, l Layout,
+	o LoadOptions) (*Loaded, map[string][]float32, error) {
 	report := &Loaded{Missing: []string{}, Unknown: []string{}}
 	params := s.Model.Params()
 	values := map[string][]float32{}
@@ -211,7 +213,8 @@ func checkVariances(name string, shape []int, data []float32, arrays []layoutTen
 	}
 	for i, v := range data[shape[2]:] {
 		if v < 0 {
-			return fmt.Errorf("tensor %q: the running variance of channel %d is %v; want 0 or more", arrays[len(arrays)-1].name, i, v)
+			return fmt.Errorf("tensor %q: the running variance of channel %d is %v; want 0 or more",
+				arrays[len(arrays)-1].name, i, v)
 		}
 	}
 	return nil
@@ -279,7 +282,8 @@ func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Te
 			name = strings.ReplaceAll(name, "/", ".")
 		}
 		if other, ok := tensors[name]; ok {
-			return nil, fmt.Errorf("the tensors %q and %q are both called %q in the model; want other names", other.Name, t.Name, name)
+			return nil, fmt.Errorf("the tensors %q and %q are both called %q in the model; want other names",
+				other.Name, t.Name, name)
 		}
 		tensors[name] = t
 	}
@@ -304,7 +308,10 @@ func toFloat32(t safetensors.Tensor, shape []int) ([]float32, error) {
 	if !slices.Equal(t.Shape, shape) {
 		return nil, fmt.Errorf("tensor %q has shape %v, want %v", t.Name, t.Shape, shape)
 	}
-	if i := slices.IndexFunc(data, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }); i >= 0 {
+	if i := slices.IndexFunc(data, func(x float32) bool {
+		return math.IsNaN(float64(x)) ||
+			math.IsInf(float64(x), 0)
+	}); i >= 0 {
 		return nil, fmt.Errorf("tensor %q: element %d is %v as float32; want a finite number", t.Name, i, data[i])
 	}
 	return data, nil

@@ -72,7 +72,8 @@ func (t *translator) activation(s *step, x string) string {
 	case "silu":
 		return t.node("Mul", nil, x, t.node("Sigmoid", nil, x))
 	}
-	op, ok := map[string]string{"relu": "Relu", "elu": "Elu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softplus": "Softplus"}[name]
+	op, ok := map[string]string{"relu": "Relu", "elu": "Elu", "sigmoid": "Sigmoid", "tanh": "Tanh",
+		"softplus": "Softplus"}[name]
 	if !ok {
 		panic(failf("the activation %q has no translation", name))
 	}
@@ -134,7 +135,8 @@ func transposedConvolution(t *translator, s *step) string {
 			pads[i], pads[2+i], outputPadding[i] = excess/2, excess-excess/2, max(s.shape[1+i]-extent, 0)
 		}
 	}
-	y := t.node("ConvTranspose", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads, "output_padding": outputPadding}, in...)
+	y := t.node("ConvTranspose", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads,
+		"output_padding": outputPadding}, in...)
 	return t.channelsLast(t.activation(s, y))
 }
 
@@ -331,7 +333,8 @@ func numberedOptions(t *translator, s *step) string {
 		for j := range options {
 			options[j] = float32(1 + j)
 		}
-		weights := t.node("Cast", attributes{"to": 1}, t.node("Equal", nil, number, t.floats(t.layer+"/options", []int{1, n}, options)))
+		weights := t.node("Cast", attributes{"to": 1},
+			t.node("Equal", nil, number, t.floats(t.layer+"/options", []int{1, n}, options)))
 		if p := parents[b]; p >= 0 {
 			weights = t.node("Mul", nil, weights, columns[p])
 		}

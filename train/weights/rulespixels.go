@@ -14,7 +14,8 @@ func pool(t *translator, s *step) string {
 	x, shape := imageOperand(t, s)
 	kind, size, stride := get[string](s, "kind"), get[int](s, "size"), get[int](s, "stride")
 	pads := padding(shape, s.shape, size, stride, get[bool](s, "valid"), false) // averages do not count the padding
-	y := t.node(poolOperations[kind].window, attributes{"kernel_shape": []int{size, size}, "strides": []int{stride, stride}, "pads": pads}, x)
+	y := t.node(poolOperations[kind].window,
+		attributes{"kernel_shape": []int{size, size}, "strides": []int{stride, stride}, "pads": pads}, x)
 	return t.channelsLast(y)
 }
 

@@ -67,8 +67,9 @@ func stockUnary(t *translator, s *step) string {
 	case "expm1":
 		return t.node("Sub", nil, t.node("Exp", nil, x), t.scalar(1))
 	}
-	op, ok := map[string]string{"abs": "Abs", "sign": "Sign", "ceil": "Ceil", "floor": "Floor", "sin": "Sin", "cos": "Cos", "exp": "Exp",
-		"ln": "Log", "neg": "Neg", "sqrt": "Sqrt", "inv": "Reciprocal", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus"}[s.form()]
+	op, ok := map[string]string{"abs": "Abs", "sign": "Sign", "ceil": "Ceil", "floor": "Floor", "sin": "Sin", "cos": "Cos",
+		"exp": "Exp",
+		"ln":  "Log", "neg": "Neg", "sqrt": "Sqrt", "inv": "Reciprocal", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus"}[s.form()]
 	if !ok {
 		panic(failf("it has no translation to ONNX"))
 	}
@@ -82,7 +83,8 @@ func stockBinary(t *translator, s *step) string {
 	if op, ok := map[string]string{"+": "Add", "-": "Sub", "⊙": "Mul", "÷": "Div", "^": "Pow"}[sign]; ok {
 		return t.node(op, nil, in...)
 	}
-	op, ok := map[string]string{"<": "Less", ">": "Greater", "<=": "LessOrEqual", ">=": "GreaterOrEqual", "=": "Equal"}[sign]
+	op, ok := map[string]string{"<": "Less", ">": "Greater", "<=": "LessOrEqual", ">=": "GreaterOrEqual",
+		"=": "Equal"}[sign]
 	if !ok || sameType != "true" {
 		panic(failf("it has no translation to ONNX"))
 	}
@@ -170,7 +172,8 @@ func stockPatches(t *translator, s *step) string {
 		unit[i*n+i] = 1
 	}
 	padH, padW := fieldInt(s, "padH"), fieldInt(s, "padW")
-	y := t.node("Conv", attributes{"kernel_shape": []int{h, w}, "strides": []int{fieldInt(s, "strideH"), fieldInt(s, "strideW")},
+	y := t.node("Conv", attributes{"kernel_shape": []int{h, w},
+		"strides":   []int{fieldInt(s, "strideH"), fieldInt(s, "strideW")},
 		"dilations": []int{fieldInt(s, "dilationH"), fieldInt(s, "dilationW")}, "pads": []int{padH, padW, padH, padW}},
 		x, t.floats(t.layer+"/unit", []int{n, c, h, w}, unit))
 	return t.node("Transpose", attributes{"perm": []int{0, 2, 3, 1}}, y)

@@ -108,7 +108,8 @@ func (s *Source) metadata(l Layout, parts ...Part) (map[string]string, error) {
 	for _, x := range s.Model.Spaces() {
 		spaces = append(spaces, space{x.Name, x.First, x.Width})
 	}
-	metadata := map[string]string{formatKey: formatName, "unravel.layout": string(l), "unravel.code_width": strconv.Itoa(s.width())}
+	metadata := map[string]string{formatKey: formatName, "unravel.layout": string(l),
+		"unravel.code_width": strconv.Itoa(s.width())}
 	for key, value := range map[string]any{"layouts": layouts[l], "networks": networks, "images": images, "spaces": spaces} {
 		text, err := json.Marshal(value)
 		if err != nil {

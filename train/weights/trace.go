@@ -190,7 +190,8 @@ func (s *step) elements() ([]float32, error) {
 		return []float32{float32(*v)}, nil
 	case *tensor.Dense:
 		if slices.ContainsFunc(s.shape, func(n int) bool { return n < 0 }) {
-			return nil, fmt.Errorf("%s has a row for each image, %v; want a shape that does not depend on the number of images", s.describe(), v.Shape())
+			return nil, fmt.Errorf("%s has a row for each image, %v; want a shape that does not depend on the number of images",
+				s.describe(), v.Shape())
 		}
 		switch data := v.Data().(type) {
 		case []float32:

@@ -146,7 +146,8 @@ func (t *translator) normalise(s *Source) {
 
 // finish names the output and removes unused nodes and weights.
 func (t *translator) finish(value string, out onnx.Value) {
-	t.graph.Nodes = append(t.graph.Nodes, onnx.Node{Op: "Identity", Name: out.Name, Inputs: []string{value}, Outputs: []string{out.Name}})
+	t.graph.Nodes = append(t.graph.Nodes,
+		onnx.Node{Op: "Identity", Name: out.Name, Inputs: []string{value}, Outputs: []string{out.Name}})
 	t.graph.Outputs = []onnx.Value{out}
 	needed := map[string]bool{out.Name: true}
 	var nodes []onnx.Node
@@ -193,7 +194,8 @@ func (t *translator) step(s *step) (value string) {
 		panic(failf("the operation %s has no translation to ONNX%s", s.describe(), location))
 	}
 	if s.varies && !s.stock && s.operation != "reshape" { // Gorgonia's operations and reshapes contain shapes
-		panic(failf("the operation %s%s depends on the number of images; want an operation that does not", s.describe(), location))
+		panic(failf("the operation %s%s depends on the number of images; want an operation that does not",
+			s.describe(), location))
 	}
 	t.layer = cmp.Or(layer, strings.ReplaceAll(s.operation, " ", "-"))
 	if err := catchFailure(func() { value = r(t, s) }); err != nil {
@@ -235,7 +237,8 @@ type attributes map[string]any
 // node adds a node with one output and returns the name of the output.
 func (t *translator) node(op string, a attributes, in ...string) string {
 	name := t.unique(path.Join(t.layer, op))
-	t.graph.Nodes = append(t.graph.Nodes, onnx.Node{Op: op, Name: name, Inputs: in, Outputs: []string{name}, Attributes: a})
+	t.graph.Nodes = append(t.graph.Nodes,
+		onnx.Node{Op: op, Name: name, Inputs: in, Outputs: []string{name}, Attributes: a})
 	return name
 }
 

@@ -60,7 +60,8 @@ func Short(t *testing.T, name string) []byte {
 	if s, ok := c.Dataset.Value.(*drawn.Square); ok && s.Size < 16 {
 		sets = nil
 	}
-	overrides := append([]string{"train.epochs=1", "train.epoch_steps=2", "train.figures=" + fmt.Sprint(name == configs.Quickstart)}, sets...)
+	overrides := append([]string{"train.epochs=1", "train.epoch_steps=2",
+		"train.figures=" + fmt.Sprint(name == configs.Quickstart)}, sets...)
 	if c.Train.Batch > 32 && c.Dataset.Name != "entangled" {
 		overrides = append(overrides, "train.batch=32")
 	}
@@ -73,7 +74,8 @@ func Short(t *testing.T, name string) []byte {
 			overrides = append(overrides, "model."+c.Model.Name+"."+o)
 		}
 	}
-	if text, err := c.Encode(); err == nil && bytes.Contains(text, []byte("\n    encoder:\n      conv64:\n        features: 256\n")) {
+	if text, err := c.Encode(); err == nil &&
+		bytes.Contains(text, []byte("\n    encoder:\n      conv64:\n        features: 256\n")) {
 		overrides = append(overrides, "model."+c.Model.Name+".encoder.conv64.features=16")
 	}
 	for i, m := range c.Metrics.Final {
@@ -82,7 +84,8 @@ func Short(t *testing.T, name string) []byte {
 		}
 	}
 	if c.Model.Name == "cofhae" { // barely trained codes have tangent planes in all directions
-		overrides = append(overrides, "model.cofhae.mimosa={neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}")
+		overrides = append(overrides,
+			"model.cofhae.mimosa={neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}")
 	}
 	for i, s := range c.Supervision {
 		key := "supervision"

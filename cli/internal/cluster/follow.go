@@ -181,7 +181,8 @@ func (f *follower) submit(ctx context.Context) (err error) {
 	_, show := f.scheduler.Commands(f.id)
 	f.wait = min(firstWait, f.Every)
 	f.say("submitted job %s of %d tasks for %d runs (%s)", f.id, j.Tasks, f.progress.Missing(), show)
-	return disk.WriteFile(f.path(), rundir.JSON(jobFile{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
+	return disk.WriteFile(f.path(),
+		rundir.JSON(jobFile{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
 }
 
 // Size returns the number of tasks for missing runs: at most wanted, and at most maximum (0: no maximum).

@@ -44,13 +44,15 @@ func (k *Kubernetes) Check(j *Job) error {
 	case k.Image == "" || strings.ContainsAny(k.Image, " \t\r\n\"'"):
 		return fmt.Errorf("the image is %q; want one with unravel, such as registry.example/unravel:v1", k.Image)
 	case !dnsSubdomain.MatchString(k.Claim):
-		return fmt.Errorf("the claim of the volume is %q; want its name: lower-case letters, digits, dashes and dots", k.Claim)
+		return fmt.Errorf("the claim of the volume is %q; want its name: lower-case letters, digits, dashes and dots",
+			k.Claim)
 	case k.Namespace != "" && !dnsLabel.MatchString(k.Namespace):
 		return fmt.Errorf("the namespace is %q; want lower-case letters, digits and -", k.Namespace)
 	case !strings.HasPrefix(k.Mount, "/") || strings.ContainsAny(k.Mount, ":"):
 		return fmt.Errorf("the volume's path is %q; want an absolute one, the same here and in containers", k.Mount)
 	case filepath.Clean(k.Mount) == "/":
-		return fmt.Errorf("the volume's path is %q, which would hide the files of the image; want a folder such as /shared", k.Mount)
+		return fmt.Errorf("the volume's path is %q, which would hide the files of the image; want a folder such as /shared",
+			k.Mount)
 	}
 	for role, path := range map[string]string{"the folder of the runs": j.Dir, "the working folder": j.Work} {
 		if rel, err := filepath.Rel(k.Mount, path); err != nil || !filepath.IsLocal(rel) {
@@ -85,8 +87,8 @@ func (k *Kubernetes) Text(j *Job) ([]byte, error) {
 	if err := k.Check(j); err != nil {
 		return nil, err
 	}
-	m := manifest{Job: j, Cluster: k, Args: j.Line()[1:], Env: j.variables(), Parallel: j.Tasks, MaxFailed: min(j.Tasks, max(10, j.Tasks/10)),
-		Processors: max(j.CPUs, 1), MiB: (j.Memory + (1 << 20) - 1) >> 20}
+	m := manifest{Job: j, Cluster: k, Args: j.Line()[1:], Env: j.variables(), Parallel: j.Tasks,
+		MaxFailed: min(j.Tasks, max(10, j.Tasks/10)), Processors: max(j.CPUs, 1), MiB: (j.Memory + (1 << 20) - 1) >> 20}
 	if j.Limit > 0 {
 		m.Parallel = min(j.Tasks, j.Limit)
 	}

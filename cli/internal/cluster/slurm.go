@@ -154,7 +154,8 @@ func countStates(text string) (t Tasks, err error) {
 			t.Done++
 		case "CANCELLED", "REVOKED":
 			t.Cancelled++
-		case "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED", "RECONFIG_FAIL":
+		case "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED",
+			"RECONFIG_FAIL":
 			t.Lost++
 			reason = state
 		default:

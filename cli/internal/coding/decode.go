@@ -99,7 +99,8 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	if !e.Coder.Decodes() {
-		return fmt.Errorf("%s: the model %s has no decoder; want a run of a model with one, such as vae, lsbd-vae or cofhae", c.Dir, e.Config.Model.Name)
+		return fmt.Errorf("%s: the model %s has no decoder; want a run of a model with one, such as vae, lsbd-vae or cofhae",
+			c.Dir, e.Config.Model.Name)
 	}
 	c.Out = cmp.Or(c.Out, filepath.Join(c.Dir, c.FileName("decoded")))
 	d := &decoding{Decode: c, e: e, log: s.Log, result: Decoded{Run: c.Dir, Files: []decodedSheet{}, LeftOut: []leftOut{}}}
@@ -165,7 +166,8 @@ func (d *decoding) all(ctx context.Context) error {
 		if !slices.Contains(kinds, kind) {
 			continue
 		}
-		sheets := map[string]func(context.Context) error{"samples": d.samples, "traversals": d.traversals, "grid": d.grid, "interpolation": d.interpolation}[kind]
+		sheets := map[string]func(context.Context) error{"samples": d.samples, "traversals": d.traversals, "grid": d.grid,
+			"interpolation": d.interpolation}[kind]
 		var err error
 		if kind != "samples" {
 			err = d.encode(ctx)
@@ -248,8 +250,8 @@ func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, 
 		flat, n = (&decode.Sheet{Rows: []decode.Row{{Codes: all}}}).Codes(), len(all)
 	}
 	path := func(name string) string { return filepath.Join(d.Out, name) }
-	r := decodedSheet{Name: s.Name, PNG: path(s.Name + ".png"), Images: path(s.Name + ".npy"), Codes: path(s.Name + "-codes.npy"),
-		Shape: []int{n, h, w, channels}, Columns: s.Columns, Projected: projected}
+	r := decodedSheet{Name: s.Name, PNG: path(s.Name + ".png"), Images: path(s.Name + ".npy"),
+		Codes: path(s.Name + "-codes.npy"), Shape: []int{n, h, w, channels}, Columns: s.Columns, Projected: projected}
 	for _, row := range s.Rows {
 		r.Rows = append(r.Rows, decodedRow{row.Label, len(row.Codes)})
 	}
@@ -350,7 +352,8 @@ func (d *decoding) samples(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.table(ctx, "samples", fmt.Sprintf("Decoded images of %d samples of the prior, seed %d", d.Samples, d.Seed), codes, 0)
+	return d.table(ctx, "samples", fmt.Sprintf("Decoded images of %d samples of the prior, seed %d", d.Samples, d.Seed),
+		codes, 0)
 }
 
 // fromOtherData decodes codes of a file.
@@ -360,7 +363,8 @@ func (d *decoding) fromOtherData(ctx context.Context, m matrix.Matrix) error {
 		return fmt.Errorf("%s: %w", d.Codes, err)
 	}
 	if projected > 0 {
-		fmt.Fprintf(d.log, "%d of %d rows of %s were not on the spheres of the model, and are projected to them\n", projected, m.Rows, d.Codes)
+		fmt.Fprintf(d.log, "%d of %d rows of %s were not on the spheres of the model, and are projected to them\n",
+			projected, m.Rows, d.Codes)
 	}
 	codes := make([][]float64, m.Rows)
 	for i := range codes {
@@ -469,10 +473,12 @@ func (d *decoding) objectFactor() int {
 func (d *decoding) objects(limit int) (list []decode.Point, err error) {
 	k, factors := d.objectFactor(), d.e.Data.Factors()
 	if k < 0 && d.Factor != "" {
-		return nil, ui.Usagef("--factor: there is no factor %q%s", d.Factor, registry.Suggest(d.Factor, factor.Names(factors)))
+		return nil, ui.Usagef("--factor: there is no factor %q%s",
+			d.Factor, registry.Suggest(d.Factor, factor.Names(factors)))
 	}
 	if k < 0 {
-		return nil, unsuitableError(fmt.Sprintf("the data set %s has no categorical factor that distinguishes objects", d.e.Data.Name()))
+		return nil, unsuitableError(fmt.Sprintf("the data set %s has no categorical factor that distinguishes objects",
+			d.e.Data.Name()))
 	}
 	objects, size := d.Objects, factors[k].Size
 	if objects == nil {
@@ -523,7 +529,8 @@ func (d *decoding) interpolation(ctx context.Context) error {
 	}
 	for i := range len(objects) - 1 {
 		s := d.codes.BetweenObjects(objects[i], objects[i+1], column, min(6, d.Steps), d.Steps)
-		s.Title = fmt.Sprintf("Decoded images on the way from object %s to object %s at every angle", objects[i].Label, objects[i+1].Label)
+		s.Title = fmt.Sprintf("Decoded images on the way from object %s to object %s at every angle",
+			objects[i].Label, objects[i+1].Label)
 		if err := d.write(ctx, s, nil, 0); err != nil {
 			return err
 		}

@@ -147,7 +147,8 @@ func imagesOf(e *train.Experiment, path string, options []string) (choice catalo
 		arrays = err == nil && len(matches) > 0
 	}
 	if arrays {
-		choice, err = inputs.ChooseData("grid", append([]string{fmt.Sprintf("path=%q", path), fmt.Sprintf("real=%t", datasets.RealValued(e.Data))}, options...))
+		choice, err = inputs.ChooseData("grid",
+			append([]string{fmt.Sprintf("path=%q", path), fmt.Sprintf("real=%t", datasets.RealValued(e.Data))}, options...))
 		return choice, clean, err
 	}
 	if !info.IsDir() { // the data set folder reads folders
@@ -156,7 +157,8 @@ func imagesOf(e *train.Experiment, path string, options []string) (choice catalo
 			return choice, clean, fmt.Errorf("--images: %w", err)
 		}
 		if _, err := picture.Read(data); err != nil {
-			return choice, clean, fmt.Errorf("--images %s: %w, or a folder of pictures, or arrays (%s)", path, err, strings.Join(arrayEndings, " "))
+			return choice, clean, fmt.Errorf("--images %s: %w, or a folder of pictures, or arrays (%s)",
+				path, err, strings.Join(arrayEndings, " "))
 		}
 		dir, err := os.MkdirTemp("", "unravel-picture")
 		if err != nil {
@@ -172,7 +174,8 @@ func imagesOf(e *train.Experiment, path string, options []string) (choice catalo
 	if channels != 1 && channels != 3 {
 		return choice, clean, fmt.Errorf("--images %s: the model takes images of %d channels, and pictures have 1 or 3; want a file of arrays", path, channels)
 	}
-	pictureOptions := []string{fmt.Sprintf("path=%q", path), "labels=none", fmt.Sprintf("size=[%d,%d]", h, w), fmt.Sprintf("channels=%d", channels)}
+	pictureOptions := []string{fmt.Sprintf("path=%q", path), "labels=none", fmt.Sprintf("size=[%d,%d]", h, w),
+		fmt.Sprintf("channels=%d", channels)}
 	if f, ok := e.Config.Dataset.Value.(*files.Folder); ok { // resized as the pictures of the run
 		pictureOptions = append(pictureOptions, "fit="+f.Fit, "filter="+f.Filter)
 	}

@@ -273,7 +273,8 @@ func (x *exploration) print(w io.Writer) error {
 		fmt.Fprintf(w, "H-error   %d\n", *x.distance)
 	}
 	d := r.Describe(x.codes.Cols)
-	fmt.Fprintf(w, "bits      %.1f a code, as flat vectors %.1f; the hierarchy %.0f\n", d.PerCode(), d.FlatPerCode(), d.Tree)
+	fmt.Fprintf(w, "bits      %.1f a code, as flat vectors %.1f; the hierarchy %.0f\n",
+		d.PerCode(), d.FlatPerCode(), d.Tree)
 	return nil
 }
 
@@ -315,7 +316,8 @@ func (x *exploration) summary(o mimosa.Options) MimosaSummary {
 		Codes: [2]int{x.codes.Rows, x.codes.Cols}, Initial: r.Initial, Merging: r.Merging, Options: optionValues(o),
 	}
 	d := r.Describe(x.codes.Cols)
-	m.Bits = bitsSummary{PerCode: d.PerCode(), Flat: d.FlatPerCode(), Options: d.Options, Values: d.Values, Outside: d.Outside, Tree: d.Tree}
+	m.Bits = bitsSummary{PerCode: d.PerCode(), Flat: d.FlatPerCode(), Options: d.Options, Values: d.Values,
+		Outside: d.Outside, Tree: d.Tree}
 	for i, c := range r.Components {
 		s := componentSummary{Dim: c.Dim, Size: len(c.Points), Parent: c.Parent, Lengths: c.Lengths}
 		if x.purity != nil {
@@ -405,6 +407,7 @@ func (x *exploration) drawComponents(w io.Writer) error {
 	}
 	return report.Components(w, "Components that MIMOSA found in "+x.name+", along principal axes", report.Manifolds{
 		Codes: x.codes, Components: report.NumberedGroups(r.Labels, dims(r.Components)),
-		Parts: report.NumberedGroups(report.BySize(r.PartOf(), dims(r.Parts))), Truth: report.Grouping{Labels: x.paths, Names: x.names},
+		Parts: report.NumberedGroups(report.BySize(r.PartOf(), dims(r.Parts))),
+		Truth: report.Grouping{Labels: x.paths, Names: x.names},
 	})
 }

@@ -204,7 +204,8 @@ func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, questions [
 		pairs = append(pairs, [2]int{int(x.A), int(x.B)})
 		labels = append(labels, fmt.Sprintf("line %d: %s?", first+n, a.Factors[x.Factor]))
 	}
-	sheet, err := sheet.Pairs(d, fmt.Sprintf("%s: %d of %d questions", d.Name(), len(shown), len(questions)), "same or different", pairs, labels, 0)
+	sheet, err := sheet.Pairs(d, fmt.Sprintf("%s: %d of %d questions", d.Name(), len(shown), len(questions)),
+		"same or different", pairs, labels, 0)
 	if err != nil {
 		return err
 	}

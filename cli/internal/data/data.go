@@ -77,7 +77,8 @@ func listOwn(out io.Writer, sets []cache.Listed) {
 	if len(sets) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\nother converted sets in %s; they are converted again when needed\n", filepath.Join(cache.Root(), "sets"))
+	fmt.Fprintf(out, "\nother converted sets in %s; they are converted again when needed\n",
+		filepath.Join(cache.Root(), "sets"))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range sets {
 		state := memory.Text(float64(s.Bytes))

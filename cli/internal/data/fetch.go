@@ -135,7 +135,8 @@ func (c *fetchCommand) fetch(ctx context.Context, files []source.File, o dataset
 			}
 		}
 	}
-	results, err := fetch.Files(ctx, dir, files, fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: plain.Logger(t)})
+	results, err := fetch.Files(ctx, dir, files,
+		fetch.Options{From: c.From, Trust: c.Trust, Again: c.Again, Log: plain.Logger(t)})
 	for _, r := range results {
 		size := memory.Text(float64(r.Found.Size))
 		switch {
@@ -156,7 +157,8 @@ func (c *fetchCommand) fetch(ctx context.Context, files []source.File, o dataset
 	if f.Size > 0 {
 		size = fmt.Sprintf(" (%d bytes)", f.Size)
 	}
-	return fmt.Errorf("dataset %s: %w; want the file %s%s from %s, in the folder %s or named by --from", c.Name, err, f.Name, size, f.URL, dir)
+	return fmt.Errorf("dataset %s: %w; want the file %s%s from %s, in the folder %s or named by --from",
+		c.Name, err, f.Name, size, f.URL, dir)
 }
 
 func describeSet(ctx context.Context, s *ui.Streams, choice catalog.Choice, o datasets.Origin) error {

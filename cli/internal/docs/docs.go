@@ -85,7 +85,8 @@ const frontPage = "README.md" // first page of a site
 // Documents returns the source of the site: the embedded pages, and this program's reference.
 func Documents(reference []ReferencePage) (site.Source, error) {
 	all := unravel.Documents()
-	s := site.Source{Name: "Unravel", Version: version.Name(), Pages: map[string][]byte{}, Files: all, Front: frontPage, Repository: Repository}
+	s := site.Source{Name: "Unravel", Version: version.Name(), Pages: map[string][]byte{}, Files: all, Front: frontPage,
+		Repository: Repository}
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/papers/*.md", "docs/decisions/*.md"} {
 		names, err := fs.Glob(all, pattern)
 		if err != nil {

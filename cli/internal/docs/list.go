@@ -283,7 +283,8 @@ var documentKinds = []string{"experiment", "sweep", "table"}
 func document(kind string) (config.Document, error) {
 	switch kind {
 	case "", "experiment":
-		return config.Document{Title: "experiment of Unravel", Settings: []any{new(train.Defaults()), &configs.Child{}}, Required: []string{"dataset", "model", "losses"}, Or: "base"}, nil
+		return config.Document{Title: "experiment of Unravel", Settings: []any{new(train.Defaults()), &configs.Child{}},
+			Required: []string{"dataset", "model", "losses"}, Or: "base"}, nil
 	case "sweep":
 		return config.Document{Title: "sweep of Unravel", Settings: []any{&sweep.Plan{}}, Required: []string{"base"}}, nil
 	case "table":

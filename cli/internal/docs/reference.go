@@ -140,7 +140,8 @@ func pageTemplate(all []ListedKind) (*template.Template, error) {
 }
 
 // Escapes keeps Markdown from interpreting texts from the code.
-var Escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "\n", " ")
+var Escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "|", `\|`, "[", `\[`, "]", `\]`, "`",
+	"\\`", "\n", " ")
 
 // codeSpan formats a text as code, also inside a table.
 func codeSpan(s string) string {
@@ -158,7 +159,8 @@ func codeSpan(s string) string {
 func typeLinks(all []ListedKind) *strings.Replacer {
 	var pairs []string
 	for _, k := range all {
-		pairs = append(pairs, Escapes.Replace("one of "+strings.Join(k.names(), ", ")), fmt.Sprintf("one of the [%s](%[1]s.md)", k.Kind))
+		pairs = append(pairs, Escapes.Replace("one of "+strings.Join(k.names(), ", ")),
+			fmt.Sprintf("one of the [%s](%[1]s.md)", k.Kind))
 	}
 	return strings.NewReplacer(pairs...)
 }
@@ -174,7 +176,8 @@ type configKeys struct {
 }
 
 func keysOfConfigs() configKeys {
-	keys := configKeys{Experiment: []optionGroup{{Options: config.Options(&configs.Child{})}}, Sweep: config.Options(&sweep.Plan{}), Table: config.Options(&tables.Table{})}
+	keys := configKeys{Experiment: []optionGroup{{Options: config.Options(&configs.Child{})}},
+		Sweep: config.Options(&sweep.Plan{}), Table: config.Options(&tables.Table{})}
 	first := func(o config.Option) string { name, _, _ := strings.Cut(o.Key, "."); return name }
 	groups := map[string][]config.Option{}
 	all := config.Options(new(train.Defaults()))
@@ -206,7 +209,8 @@ type explained struct{ Term, Meaning string }
 func commandLine(app *kong.Application) commands {
 	name := version.Name()
 	return commands{
-		Version: name[:min(12, len(name))], Examples: commandExamples, Commands: leaves(app.Node), Flags: app.Flags, Files: rundir.Files(),
+		Version: name[:min(12, len(name))], Examples: commandExamples, Commands: leaves(app.Node), Flags: app.Flags,
+		Files: rundir.Files(),
 		ExitCodes: []explained{
 			{fmt.Sprint(ui.ExitDone), "done"},
 			{fmt.Sprint(ui.ExitFailed), "failed"},

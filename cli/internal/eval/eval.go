@@ -185,7 +185,8 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{chosen: choice.Metrics, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: int(c.Repeats)}}
+	e := &Evaluation{chosen: choice.Metrics, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names),
+		intervals: metrics.Intervals{Percent: c.Interval, Repeats: int(c.Repeats)}}
 	if len(choice.LeftOut) > 0 {
 		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(choice.LeftOut, ", "), c.Like))
 	}
@@ -245,8 +246,12 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 			return err
 		}
 		for _, m := range e.chosen {
-			if c.Blocks == "" && !slices.ContainsFunc(named, func(o metrics.Choice) bool { return o.Name == m.Name && reflect.DeepEqual(o.Value, m.Value) }) {
-				e.remarks = append(e.remarks, m.Name+" has the columns and settings of the run's loss; --option and --blocks change them")
+			if c.Blocks == "" && !slices.ContainsFunc(named, func(o metrics.Choice) bool {
+				return o.Name == m.Name &&
+					reflect.DeepEqual(o.Value, m.Value)
+			}) {
+				e.remarks = append(e.remarks,
+					m.Name+" has the columns and settings of the run's loss; --option and --blocks change them")
 			}
 		}
 	}
@@ -403,7 +408,8 @@ func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 				rows++
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], wording.Count(rows, "row")))
+		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k],
+			map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], wording.Count(rows, "row")))
 	}
 	lines := []string{fmt.Sprintf("pairs: %s, %d of them same: %s",
 		wording.Count(len(a.List), "answer"), a.Same(), strings.Join(parts, ", "))}

@@ -79,7 +79,8 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 		return nil, nil, err
 	}
 	if factors.Rows != codes.Rows {
-		return nil, nil, fmt.Errorf("%w%s", inputs.OtherRows(c.Codes, codes.Rows, codes.Cols, c.Factors, factors.Rows, factors.Cols), hasNames(codes, c.Codes)+hasNames(factors, c.Factors))
+		return nil, nil, fmt.Errorf("%w%s", inputs.OtherRows(c.Codes, codes.Rows, codes.Cols, c.Factors, factors.Rows,
+			factors.Cols), hasNames(codes, c.Codes)+hasNames(factors, c.Factors))
 	}
 	return codes, factors, nil
 }
@@ -124,7 +125,8 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 	columns := make([]metrics.Column, t.Cols)
 	for j := range columns {
 		column := t.Column(j)
-		c := metrics.Column{Name: fmt.Sprint("factor", j), Values: column.Values, Ints: column.Ints, Type: metrics.ColumnType{Found: true}}
+		c := metrics.Column{Name: fmt.Sprint("factor", j), Values: column.Values, Ints: column.Ints,
+			Type: metrics.ColumnType{Found: true}}
 		if t.Names != nil {
 			c.Name = t.Names[j]
 		}
@@ -138,7 +140,8 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 			if c.Type.Found {
 				c.Type = metrics.ColumnType{Kind: factor.Categorical}
 			} else if c.Type.Continuous || c.Type.Kind == factor.Circular {
-				return nil, fmt.Errorf("--types: column %s has words such as %q, which are not numbers; want categorical", c.Name, column.Words[0])
+				return nil, fmt.Errorf("--types: column %s has words such as %q, which are not numbers; want categorical",
+					c.Name, column.Words[0])
 			}
 		}
 		columns[j] = c
@@ -280,14 +283,16 @@ func (c *Command) readHierarchies(e *Evaluation) error {
 		return nil
 	}
 	if rows, cols, err := table.Size(c.Components, "components"); err == nil && rows >= 0 && rows != in.Codes.Rows {
-		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, rows, cols, in.Codes.Rows)
+		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code",
+			c.Components, rows, cols, in.Codes.Rows)
 	}
 	labels, err := inputs.ReadTable(c.Components, "components")
 	if err != nil {
 		return err
 	}
 	if labels.Rows != in.Codes.Rows || labels.Cols != 1 {
-		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code", c.Components, labels.Rows, labels.Cols, in.Codes.Rows)
+		return fmt.Errorf("%s: components have shape [%d %d], want [%d 1], a number for each code",
+			c.Components, labels.Rows, labels.Cols, in.Codes.Rows)
 	}
 	in.Components, in.Explored = make([]int, labels.Rows), nil // the components of the run belong to other rows
 	for i, v := range labels.Data {

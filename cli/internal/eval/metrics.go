@@ -113,7 +113,8 @@ func metricItems(texts []string) ([]Item, error) {
 		for _, n := range root.Items() {
 			switch keys := n.Keys(); {
 			case n.IsScalar() && presets()[n.Text()] != nil:
-				return nil, ui.Usagef("--metrics: %s already is a list of metrics; want it alone, or only names of metrics", n.Text())
+				return nil, ui.Usagef("--metrics: %s already is a list of metrics; want it alone, or only names of metrics",
+					n.Text())
 			case n.IsScalar():
 				list = append(list, Item{name: n.Text()})
 			case len(keys) == 1:
@@ -189,6 +190,7 @@ func (c Choice) sets(options []string, like string) func(i int, key string) bool
 		if slices.ContainsFunc(options, func(o string) bool { return strings.HasPrefix(o, m.name+"."+key+"=") }) {
 			return true
 		}
-		return m.With != nil && m.With.Get(m.name).Get(key) != nil || like != "" && key != "codes" && key != "assign" && key != "columns"
+		return m.With != nil && m.With.Get(m.name).Get(key) != nil || like != "" && key != "codes" && key != "assign" &&
+			key != "columns"
 	}
 }

@@ -214,7 +214,8 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 	if shown == nil || len(g.Rows) <= maxBars {
 		shown = variedColumns(g)
 	}
-	return write("manipulation.png", func(w io.Writer) error { return drawManipulation(w, g, shown[:min(len(shown), maxBars)]) })
+	return write("manipulation.png",
+		func(w io.Writer) error { return drawManipulation(w, g, shown[:min(len(shown), maxBars)]) })
 }
 
 // writeSelected draws the importance matrix R of med, and returns the selected columns, or nil without med.
@@ -282,7 +283,8 @@ func titleEnd(shown, all int) string {
 // writeApproximation writes the best product approximation of the codes and the best affine left inverse. It writes
 // arrays, and figure 9 of Zhang and Sugiyama 2024. Without an approximation it writes nothing.
 func (e *Evaluation) writeApproximation(ctx context.Context, write writeFile) error {
-	if slices.ContainsFunc(e.in.Factors, func(f factor.Factor) bool { return f.Rotations != nil }) || e.in.Classes || !varies(e.in) {
+	if slices.ContainsFunc(e.in.Factors, func(f factor.Factor) bool { return f.Rotations != nil }) || e.in.Classes ||
+		!varies(e.in) {
 		return nil
 	}
 	a, err := metrics.Approximate(ctx, e.in, e.codes, e.assign)
@@ -338,7 +340,8 @@ func (e *Evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) er
 // codeSpaces returns the codes and the product approximation of some factors. It returns all columns of the sub-codes
 // if they have at most three. Otherwise it returns the coordinate along the first principal component of each
 // sub-code, computed from the codes.
-func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block, axis func(string, matrix.Matrix, int) report.Column) (codes, product report.Space, err error) {
+func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block,
+	axis func(string, matrix.Matrix, int) report.Column) (codes, product report.Space, err error) {
 	codes, product = report.Space{Name: "codes", Like: "z"}, report.Space{Name: "product approximation", Like: "z"}
 	width := 0
 	for _, b := range blocks {
@@ -402,7 +405,8 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 		}
 		rows = append(rows, report.SpaceRow{
 			Factors: []report.Column{{Name: radius.Name, Values: level}},
-			Spaces:  []report.Space{{Name: radius.Name, Axes: []report.Column{{Name: "radius", Values: radius.Values}, {Name: "deviation", Values: deviation}}}},
+			Spaces: []report.Space{{Name: radius.Name,
+				Axes: []report.Column{{Name: "radius", Values: radius.Values}, {Name: "deviation", Values: deviation}}}},
 		})
 	}
 	if rows == nil {
@@ -435,7 +439,10 @@ func (e *Evaluation) hierarchyFigures(results []metrics.Result) map[string]func(
 			}
 			l.Rows = countOptions(h, e.in.Codes.Rows, func(i, column int) float64 { return values[column][i] })
 		}
-		all["true-hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "True hierarchy of the factors", h, l) }
+		all["true-hierarchy.png"] = func(w io.Writer) error {
+			return report.Hierarchy(w, "True hierarchy of the factors",
+				h, l)
+		}
 	}
 	if e.in.Hierarchy != nil || e.in.TrueHierarchy != nil {
 		all["histograms.png"] = func(w io.Writer) error {

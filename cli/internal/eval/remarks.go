@@ -24,10 +24,13 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string, chosen 
 		switch {
 		case t.Words != nil && t.Words[j] != nil:
 		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
-			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
+			remarks = append(remarks,
+				fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees",
+					f.Name, f.Size))
 		case len(types) > 0 && !strings.Contains(types[min(j, len(types)-1)], ":") && unusualTurn(f.FullTurn()):
-			remarks = append(remarks, fmt.Sprintf("factor %s: values from %v to %v are taken as a full turn of %.6g; --types circular:360 would read degrees",
-				f.Name, f.Value(0), f.Value(f.Size-1), f.FullTurn()))
+			remarks = append(remarks,
+				fmt.Sprintf("factor %s: values from %v to %v are taken as a full turn of %.6g; --types circular:360 would read degrees",
+					f.Name, f.Value(0), f.Value(f.Size-1), f.FullTurn()))
 		}
 		column := t.Column(j)
 		remarks = append(remarks, factor.ColumnNotes(f, column.Values, column.Words)...)
@@ -36,15 +39,18 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string, chosen 
 	affine := func(m metrics.Choice) bool {
 		return slices.Contains([]string{"mse", "mae", "me", "dci-regression"}, m.Name)
 	}
-	if slices.ContainsFunc(chosen, affine) && slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
-		remarks = append(remarks, "mse, mae, me and dci-regression take the numbers of words for values, so they depend on the order of the words")
+	if slices.ContainsFunc(chosen, affine) &&
+		slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
+		remarks = append(remarks,
+			"mse, mae, me and dci-regression take the numbers of words for values, so they depend on the order of the words")
 	}
 	return remarks
 }
 
 // unusualTurn reports whether a full turn is other than 360 degrees, 2 pi or 1.
 func unusualTurn(turn float64) bool {
-	return turn > 0 && !slices.ContainsFunc([]float64{360, 2 * math.Pi, 1}, func(known float64) bool { return math.Abs(turn-known) <= 1e-3*known })
+	return turn > 0 && !slices.ContainsFunc([]float64{360, 2 * math.Pi, 1},
+		func(known float64) bool { return math.Abs(turn-known) <= 1e-3*known })
 }
 
 // remarksOnCodes returns remarks on code columns with distant rows, on equal rows and columns, and on rows of zeros.
@@ -68,7 +74,9 @@ func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 			return append(remarks, "other code columns have distant rows, too")
 		}
 		if distance != "" {
-			remarks = append(remarks, fmt.Sprintf("code column %s %s; metrics with bins of equal width, such as mig, see little of it", in.Hierarchy.ColumnName(c), distance))
+			remarks = append(remarks,
+				fmt.Sprintf("code column %s %s; metrics with bins of equal width, such as mig, see little of it",
+					in.Hierarchy.ColumnName(c), distance))
 		}
 	}
 	return remarks

@@ -114,7 +114,8 @@ func checkFolder(dir string) error {
 	}
 	there, err := filepath.Glob(filepath.Join(dir, "*.npy"))
 	if err == nil && len(there) > 0 {
-		err = fmt.Errorf("%s: no export has written this array; want an empty folder, or one with an earlier export", there[0])
+		err = fmt.Errorf("%s: no export has written this array; want an empty folder, or one with an earlier export",
+			there[0])
 	}
 	return err
 }
@@ -205,7 +206,8 @@ func (x *writer) images(ctx context.Context, files *disk.Files, s *Set, rows int
 	return nil
 }
 
-func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer, shape []int, from int, convert func(to []T, pixels []float32)) error {
+func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer, shape []int, from int,
+	convert func(to []T, pixels []float32)) error {
 	if err := npy.WriteHeader[T](w, shape); err != nil {
 		return err
 	}

@@ -318,8 +318,10 @@ func (t *Test) judgeTau(r *tables.Result) (outcome, error) {
 		return outcome{Verdict: missing, Numbers: text}, nil
 	}
 	bound, below := t.bound()
-	o := outcome{Verdict: undecided, Numbers: fmt.Sprintf("Kendall's tau of %s and %s over %d rows: %s", t.Column, reference, len(a), tau)}
-	low, high := compare(side{value: tau.low}, side{value: *bound.Value}, below), compare(side{value: tau.high}, side{value: *bound.Value}, below)
+	o := outcome{Verdict: undecided, Numbers: fmt.Sprintf("Kendall's tau of %s and %s over %d rows: %s",
+		t.Column, reference, len(a), tau)}
+	low, high := compare(side{value: tau.low}, side{value: *bound.Value}, below),
+		compare(side{value: tau.high}, side{value: *bound.Value}, below)
 	if low == high {
 		o.Verdict = low
 	}

@@ -129,7 +129,8 @@ func OtherRows(codes string, n, d int, factors string, m, k int) error {
 	if d == m && d > n {
 		hint = fmt.Sprintf("; %s has shape [%d %d]: want it transposed", codes, n, d)
 	}
-	return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", factors, m, k, n, codes, hint)
+	return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s",
+		factors, m, k, n, codes, hint)
 }
 
 // ReadTable reads a table of finite numbers. In a file of several arrays, the name is the role, such as codes.

@@ -92,7 +92,8 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 }
 
 // OpenData opens a run with the chosen weights on a device, and on the data set of the arguments if there is one.
-func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, f DeviceFlags, s *ui.Streams) (e *train.Experiment, err error) {
+func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, f DeviceFlags,
+	s *ui.Streams) (e *train.Experiment, err error) {
 	var choice catalog.Choice
 	if len(o.Set) > 0 {
 		choice, err = o.choose()

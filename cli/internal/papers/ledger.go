@@ -52,7 +52,8 @@ func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 		fmt.Fprintf(s.Log, "note: %s\n", note)
 	}
 	if len(f.Runs) == 0 {
-		return fmt.Errorf("the folder %s has no run that the table %s needs at the scale %s and the ledger lacks", c.Runs, t.Name, c.Scale)
+		return fmt.Errorf("the folder %s has no run that the table %s needs at the scale %s and the ledger lacks",
+			c.Runs, t.Name, c.Scale)
 	}
 	if err := disk.WriteFile(c.Contribute, f.Write, false); err != nil {
 		return err
@@ -146,7 +147,8 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	if len(runsToCheck) == 0 {
 		return nothingToCheck(choice)
 	}
-	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice", len(runsToCheck), wording.Count(choice.Of, "run"), choice.Pick)
+	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice",
+		len(runsToCheck), wording.Count(choice.Of, "run"), choice.Pick)
 	if choice.Stale > 0 {
 		fmt.Fprintf(s.Log, "; left out on the way, as stale: %d", choice.Stale)
 	}
@@ -187,7 +189,8 @@ func nothingToCheck(c *tables.Choice) error {
 	if len(reasons) == 0 {
 		return errors.New("--check: the ledger has no run to repeat")
 	}
-	return fmt.Errorf("--check: there is no run to repeat: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(reasons, ", "))
+	return fmt.Errorf("--check: there is no run to repeat: of %s in the ledger, %s",
+		wording.Count(c.Of+c.Longer, "run"), strings.Join(reasons, ", "))
 }
 
 func (c *Command) compare(ctx context.Context, w io.Writer, checkables []tables.Checkable, dir string) error {
@@ -253,7 +256,8 @@ func (c *Command) validCheck() error {
 		return ui.Usagef("--pick and --within belong to --check")
 	case c.Within < 0:
 		return ui.Usagef("--within %v: want a time of more than 0, such as 20s", c.Within)
-	case c.Check > 0 && (c.NoRun || c.DryRun || c.Fresh || c.Retry || c.Out != "" || c.Runs != "" || c.Scale != "" || c.exchanges() || c.ClusterFlags != (sweeps.ClusterFlags{})):
+	case c.Check > 0 && (c.NoRun || c.DryRun || c.Fresh || c.Retry || c.Out != "" || c.Runs != "" || c.Scale != "" ||
+		c.exchanges() || c.ClusterFlags != (sweeps.ClusterFlags{})):
 		return ui.Usagef("--check makes runs in a separate folder; want --pick, --within, --jobs, --real, --data and --json as the only other flags")
 	}
 	return nil

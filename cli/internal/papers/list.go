@@ -90,7 +90,8 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 			continue
 		}
 		n := t.Scales[max(0, slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == t.Shown }))]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, truncate(t.Title, titleWidth))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n),
+			n.Ledger, truncate(t.Title, titleWidth))
 	}
 	w.Flush()
 	_, err := io.WriteString(out, Legend)
@@ -127,7 +128,8 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 			if i > 0 {
 				name, title = "", "\t"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced(n), n.Stale, n.Ledger, title)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable,
+				n.Computed, reproduced(n), n.Stale, n.Ledger, title)
 		}
 	}
 	w.Flush()
@@ -178,7 +180,8 @@ func listTable(ctx context.Context, name string) ([]ListedTable, error) {
 }
 
 func countTable(ctx context.Context, t *tables.Table, data string) (l ListedTable, err error) {
-	l = ListedTable{Name: t.Name, Title: t.Title, Source: t.Source, Trains: t.Trains(), Data: data, Shown: tables.FullScale}
+	l = ListedTable{Name: t.Name, Title: t.Title, Source: t.Source, Trains: t.Trains(), Data: data,
+		Shown: tables.FullScale}
 	o := tables.Options{Runs: runsOf(t), Ledger: t.Ledger()}
 	if l.Scales, err = t.Counts(ctx, o); err != nil || !t.Trains() && !t.Quotes() {
 		return l, err

@@ -83,7 +83,8 @@ func (c *Command) validate() error {
 	if err := c.validCheck(); err != nil {
 		return err
 	}
-	ofTable := c.NoRun || c.DryRun || c.Yes || c.Real || c.Out != "" || c.Runs != "" || c.Retry || c.Fresh || c.exchanges() || c.ClusterFlags != (sweeps.ClusterFlags{})
+	ofTable := c.NoRun || c.DryRun || c.Yes || c.Real || c.Out != "" || c.Runs != "" || c.Retry || c.Fresh ||
+		c.exchanges() || c.ClusterFlags != (sweeps.ClusterFlags{})
 	switch {
 	case c.Name == "" && c.Check == 0 && ofTable:
 		return ui.Usagef("flags such as --out and --no-run belong to a table; want its name")
@@ -92,7 +93,8 @@ func (c *Command) validate() error {
 	case c.All:
 		return ui.Usagef("--all lists tables; want no name of one")
 	}
-	others := map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--json": c.JSON, "--no-run": c.NoRun, "--out": c.Out != ""}
+	others := map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--json": c.JSON, "--no-run": c.NoRun,
+		"--out": c.Out != ""}
 	return errors.Join(c.CheckCluster(c.jobs(), others), c.CheckRehearse())
 }
 
@@ -164,7 +166,8 @@ func (c *Command) show(ctx context.Context, t *tables.Table, s *ui.Streams) erro
 		fmt.Fprintf(s.Log, "written to %s\n", filepath.Join(c.Out, t.Name+".{md,csv,tex,html}"))
 	}
 	if n := len(r.Damaged); n > 0 {
-		failed = errors.Join(failed, fmt.Errorf("%s in %s cannot be read and does not count (unravel check says more):\n%s", wording.Count(n, "run"), c.Runs, ui.SomeLines(r.Damaged)))
+		failed = errors.Join(failed, fmt.Errorf("%s in %s cannot be read and does not count (unravel check says more):\n%s",
+			wording.Count(n, "run"), c.Runs, ui.SomeLines(r.Damaged)))
 	}
 	if c.JSON {
 		return errors.Join(r.WriteJSON(s.Out), failed)

@@ -106,10 +106,14 @@ func (c *Command) ask(ctx context.Context, t *tables.Table, s *ui.Streams, runs 
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(f sweep.Forecast) bool { return f.State != sweep.Finished && (f.State != sweep.Failed || c.Retry) }) {
+	if !slices.ContainsFunc(list, func(f sweep.Forecast) bool {
+		return f.State != sweep.Finished &&
+			(f.State != sweep.Failed || c.Retry)
+	}) {
 		return nil
 	}
-	yes, err := ui.Confirm(ctx, s.Log, fmt.Sprintf("the table %s trains at the scale %s: %s", t.Name, c.Scale, sweeps.ToMake(list, c.jobs())), "--yes to train, or --dry-run to list the runs")
+	yes, err := ui.Confirm(ctx, s.Log, fmt.Sprintf("the table %s trains at the scale %s: %s",
+		t.Name, c.Scale, sweeps.ToMake(list, c.jobs())), "--yes to train, or --dry-run to list the runs")
 	if err == nil && !yes {
 		err = errDeclined
 	}
@@ -128,7 +132,8 @@ func (c *Command) forecasts(ctx context.Context, t *tables.Table, s *ui.Streams,
 		seconds, ok := cores(r)
 		return time.Duration(seconds / float64(threads) * float64(time.Second)), ok
 	}
-	return sweeps.Forecasts(ctx, s.Log, c.Runs, runs, sweeps.Forecasting{Jobs: c.jobs(), Elsewhere: c.On != "", Rehearse: c.Rehearse, Times: times})
+	return sweeps.Forecasts(ctx, s.Log, c.Runs, runs,
+		sweeps.Forecasting{Jobs: c.jobs(), Elsewhere: c.On != "", Rehearse: c.Rehearse, Times: times})
 }
 
 func (c *Command) job(t *tables.Table) (cluster.Job, error) {
@@ -199,7 +204,8 @@ func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 			continue
 		}
 		fmt.Fprintf(&lines, "%s\t%d\t%.4g\t%s\t%s\t%.3g %%\t%s\n", t.Name, simulation.Runs, simulation.CoreHours,
-			sweeps.Rounded(simulation.Wall), sweeps.Rounded(simulation.Longest), 100*simulation.Use, simulation.Limit(c.Simulate.Machines))
+			sweeps.Rounded(simulation.Wall), sweeps.Rounded(simulation.Longest), 100*simulation.Use,
+			simulation.Limit(c.Simulate.Machines))
 		if c.JSON {
 			if err := c.Simulate.Show(s.Out, true, t.Name, simulation); err != nil {
 				return err
@@ -210,7 +216,8 @@ func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "TABLE\tRUNS\tCORE-HOURS\tWALL\tLONGEST\tUSE\tLIMIT\n%sassumed: %s\n", &lines, strings.Join(c.Simulate.Machines.Assumed, ","))
+	fmt.Fprintf(w, "TABLE\tRUNS\tCORE-HOURS\tWALL\tLONGEST\tUSE\tLIMIT\n%sassumed: %s\n",
+		&lines, strings.Join(c.Simulate.Machines.Assumed, ","))
 	return w.Flush()
 }
 

@@ -92,7 +92,8 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 		if err := x.writeFiles(c.Out); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Log, "%s by %s with tables and figures in %s\n", wording.Count(len(runs), "run"), wording.Count(len(x.Metrics), "metric"), c.Out)
+		fmt.Fprintf(s.Log, "%s by %s with tables and figures in %s\n",
+			wording.Count(len(runs), "run"), wording.Count(len(x.Metrics), "metric"), c.Out)
 	}
 	if c.JSON {
 		err = ui.WriteJSON(s.Out, x)
@@ -140,7 +141,8 @@ func (c *Compare) check() error {
 		}
 	}
 	switch {
-	case (len(c.Types) > 0 || c.Bins != 0) && !slices.ContainsFunc(c.Sources, func(source string) bool { return c.factorsOf(source) != "" }):
+	case (len(c.Types) > 0 || c.Bins != 0) &&
+		!slices.ContainsFunc(c.Sources, func(source string) bool { return c.factorsOf(source) != "" }):
 		return ui.Usagef("--types and --bins belong to --factors, or to files with both (.npz, .h5, .mat)")
 	case c.Blocks != "" && (len(c.Metrics) == 0 || eval.PresetNamed(c.Metrics)):
 		return ui.Usagef("--blocks belongs to --metrics, which computes metrics such as variance of these columns")
@@ -193,7 +195,8 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 	}
 	r, factors := &compared{name: source}, c.factorsOf(source)
 	if factors != "" || len(c.Metrics) > 0 {
-		r.results, r.codes, err = c.measure(ctx, &eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
+		r.results, r.codes, err = c.measure(ctx,
+			&eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
 		return r, err
 	}
 	t, err := inputs.ReadCodes(source, s.Log)
@@ -329,7 +332,8 @@ func (c *Compare) rank(
 			fmt.Fprintf(s.Log, "left out: udr: %s has no codes\n", r.name)
 			return nil, nil
 		case r.codes.Rows != runs[0].codes.Rows:
-			fmt.Fprintf(s.Log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
+			fmt.Fprintf(s.Log, "left out: udr: %s has codes of %d images, and %s of %d\n",
+				r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
 			return nil, nil
 		case !r.varies() && differentSamples(settings[0], settings[i], r.codes.Rows):
 			fmt.Fprintf(s.Log, "left out: udr: %s and %s have codes of other random images (metrics.sample); "+
@@ -338,8 +342,10 @@ func (c *Compare) rank(
 		case !r.varies() && differentFiles(runs[0].name, r.name):
 			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their files differ\n", r.name, runs[0].name)
 			return nil, nil
-		case r.factors != nil && runs[0].factors != nil && !slices.EqualFunc(r.factors.Data, runs[0].factors.Data, func(x, y float64) bool { return x == y || x != x && y != y }):
-			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their factors differ\n", r.name, runs[0].name)
+		case r.factors != nil && runs[0].factors != nil && !slices.EqualFunc(r.factors.Data, runs[0].factors.Data,
+			func(x, y float64) bool { return x == y || x != x && y != y }):
+			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their factors differ\n",
+				r.name, runs[0].name)
 			return nil, nil
 		}
 		codes = append(codes, *r.codes)
@@ -418,7 +424,8 @@ func (c *Compare) narrowColumns(runs []*compared, a *ranking.Agreement) []string
 	if dropped == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("udr leaves out columns with a standard deviation below %g (--threshold): %s", c.Threshold, strings.Join(dropped, ", "))}
+	return []string{fmt.Sprintf("udr leaves out columns with a standard deviation below %g (--threshold): %s",
+		c.Threshold, strings.Join(dropped, ", "))}
 }
 
 // ParseResults reads results from metrics.json. A run writes a list; eval writes an object with the results by name
@@ -464,7 +471,8 @@ func known(list []storedResult) (results []metrics.Result, err error) {
 	names := map[string]bool{}
 	for i, r := range list {
 		if r.Name == "" || names[r.Name] {
-			return nil, fmt.Errorf("results of metrics: the name %q of result %d is empty or repeated; want distinct names", r.Name, i)
+			return nil, fmt.Errorf("results of metrics: the name %q of result %d is empty or repeated; want distinct names",
+				r.Name, i)
 		}
 		names[r.Name] = true
 		if r.Value == nil {

@@ -67,8 +67,9 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 		for _, result := range r.results {
 			m := x.metric(indices, result.Name, result.Better, len(runs))
 			if m.Better != result.Better {
-				x.Notes = append(x.Notes, fmt.Sprintf("run %d says that %s values of %s are better; the ranks take %s values for better",
-					i+1, result.Better, m.Name, m.Better))
+				x.Notes = append(x.Notes,
+					fmt.Sprintf("run %d says that %s values of %s are better; the ranks take %s values for better",
+						i+1, result.Better, m.Name, m.Better))
 			}
 			m.Values[i] = cell(result.Value)
 			if result.Scale > 0 {
@@ -292,7 +293,8 @@ func (x *Comparison) writeFiles(dir string) error {
 	}
 	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // see Finish
 	write("compare.json", func(w io.Writer) error { return ui.WriteJSON(w, x) })
-	write("metrics.csv", ui.CSV(eval.GridRecords(metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs, Values: values})))
+	write("metrics.csv", ui.CSV(eval.GridRecords(metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs,
+		Values: values})))
 	type figure struct {
 		file string
 		grid metrics.Grid
@@ -303,7 +305,8 @@ func (x *Comparison) writeFiles(dir string) error {
 	if len(x.Runs) >= minRunsForTau {
 		grid := metrics.Grid{Name: "kendall_tau", Rows: names, Columns: names, Values: tau}
 		figures = append(figures, figure{"kendall", grid,
-			report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}})
+			report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau",
+				RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}})
 	}
 	if x.UDR != nil {
 		pairs := make([][]float64, len(x.Runs))
@@ -312,7 +315,8 @@ func (x *Comparison) writeFiles(dir string) error {
 			pairs[i][i] = math.NaN() // a run is not compared with itself
 		}
 		figures = append(figures, figure{"udr", metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: pairs},
-			report.Heat{Title: "Agreement of pairs of runs (UDR); a run's udr is the median of its column", RowTitle: "other run", ColumnTitle: "run", Unit: "agreement"}})
+			report.Heat{Title: "Agreement of pairs of runs (UDR); a run's udr is the median of its column",
+				RowTitle: "other run", ColumnTitle: "run", Unit: "agreement"}})
 	}
 	for _, d := range figures {
 		write(d.file+".csv", ui.CSV(eval.GridRecords(d.grid)))
@@ -570,7 +574,8 @@ func (x *Comparison) printSeeds(w io.Writer) {
 			if s.Count < 2 {
 				return "-"
 			}
-			return fmt.Sprintf("%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)), report.Number(float64(s.Least)), report.Number(float64(s.Most)))
+			return fmt.Sprintf("%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)),
+				report.Number(float64(s.Least)), report.Number(float64(s.Most)))
 		})
 	}
 }

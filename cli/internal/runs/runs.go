@@ -249,7 +249,8 @@ func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.R
 	if sum.Runs == 0 && failed != nil {
 		return failed
 	}
-	fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n", wording.Count(sum.Runs, "run"), wording.Count(sum.Experiments, "experiment"), sum.Changed)
+	fmt.Fprintf(s.Out, "on the server: %s in %s, %d new or changed\n",
+		wording.Count(sum.Runs, "run"), wording.Count(sum.Experiments, "experiment"), sum.Changed)
 	return failed
 }
 
@@ -283,7 +284,8 @@ func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 		return err
 	}
 	fmt.Fprintf(s.Out, "%s of %s and %s are in %s; to see them: tensorboard --logdir %s\n",
-		wording.Count(len(settings), "setting"), wording.Count(len(runs), "run"), wording.Count(len(compared), "metric"), filepath.Join(c.Dir, BoardFile), c.Dir)
+		wording.Count(len(settings), "setting"), wording.Count(len(runs), "run"), wording.Count(len(compared), "metric"),
+		filepath.Join(c.Dir, BoardFile), c.Dir)
 	return nil
 }
 
@@ -399,7 +401,8 @@ func shortName(name string, all []string) string {
 	parts := strings.Split(name, ".")
 	for n := 1; n < len(parts); n++ {
 		short := strings.Join(parts[len(parts)-n:], ".")
-		others := slices.ContainsFunc(all, func(o string) bool { return o != name && (o == short || strings.HasSuffix(o, "."+short)) })
+		others := slices.ContainsFunc(all,
+			func(o string) bool { return o != name && (o == short || strings.HasSuffix(o, "."+short)) })
 		if _, err := strconv.Atoi(parts[len(parts)-n]); err != nil && !others {
 			return short
 		}
@@ -473,7 +476,8 @@ func rank(list []shownColumn, runs []*index.Run) {
 	var settings, results []int
 	for i, c := range list {
 		switch {
-		case i == 0, c.header == "state" && slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
+		case i == 0, c.header == "state" &&
+			slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
 			list[i].rank = alwaysShown
 		case c.header == "state" || c.header == "seconds" || c.header == "fit.converged":
 			list[i].rank = firstOmitted
@@ -484,7 +488,8 @@ func rank(list []shownColumn, runs []*index.Run) {
 		}
 	}
 	for turn, columns := range [][]int{settings, results} {
-		slices.SortStableFunc(columns, func(i, j int) int { return cmp.Compare(missing(list[i].cells), missing(list[j].cells)) })
+		slices.SortStableFunc(columns,
+			func(i, j int) int { return cmp.Compare(missing(list[i].cells), missing(list[j].cells)) })
 		for n, i := range columns {
 			list[i].rank = 2*n + turn
 		}

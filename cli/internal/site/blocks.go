@@ -44,7 +44,8 @@ func (r *blocks) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) 
 		return ast.WalkContinue, nil
 	}
 	if level > 1 {
-		fmt.Fprintf(w, ` <a class="anchor" href="#%s" aria-label="Link to this section">#</a>`, template.HTMLEscapeString(h.ID))
+		fmt.Fprintf(w, ` <a class="anchor" href="#%s" aria-label="Link to this section">#</a>`,
+			template.HTMLEscapeString(h.ID))
 	}
 	fmt.Fprintf(w, "</h%d>\n", level)
 	return ast.WalkContinue, nil

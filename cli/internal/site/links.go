@@ -30,7 +30,8 @@ func (b *builder) links(p *page) error {
 		case *ast.Image:
 			err = b.picture(p, string(n.Destination))
 			if p.text(n) == "" {
-				err = errors.Join(err, fmt.Errorf("%s: the picture %s has no description; want ![description](%[2]s)", p.name, n.Destination))
+				err = errors.Join(err, fmt.Errorf("%s: the picture %s has no description; want ![description](%[2]s)",
+					p.name, n.Destination))
 			}
 		}
 		if err != nil {

@@ -151,7 +151,8 @@ func relative(from, to string) string {
 // Manifest is a file that lists the other written files. The next call replaces these and nothing else.
 const Manifest = "made-by-unravel.txt"
 
-var manifest = disk.List{Name: Manifest, Head: "Files that unravel docs has made; it replaces them when it is called again."}
+var manifest = disk.List{Name: Manifest,
+	Head: "Files that unravel docs has made; it replaces them when it is called again."}
 
 // ErrForeign is the error of [Write] for a folder with files that Write did not make. Name a new or empty folder, or
 // remove the files.

@@ -51,7 +51,8 @@ func (f *ClusterFlags) CheckCluster(jobs int, others map[string]bool) error {
 	if f.On != "" && !slices.Contains(Schedulers, f.On) {
 		return ui.Usagef("--on %s: unknown scheduler; want %s", f.On, strings.Join(Schedulers, " or "))
 	}
-	isSet := map[string]bool{"--print": f.Print, "--tasks": f.Tasks > 0, "--partition": f.Partition != "", "--time": f.Time > 0, "--cpus": f.CPUs > 0, "--memory": f.Memory > 0, "--array-limit": f.ArrayLimit > 0,
+	isSet := map[string]bool{"--print": f.Print, "--tasks": f.Tasks > 0, "--partition": f.Partition != "",
+		"--time": f.Time > 0, "--cpus": f.CPUs > 0, "--memory": f.Memory > 0, "--array-limit": f.ArrayLimit > 0,
 		"--image": f.Image != "", "--volume": f.Volume.claim != "", "--namespace": f.Namespace != ""}
 	for name, set := range isSet {
 		if set && f.On == "" {
@@ -86,7 +87,8 @@ var Schedulers = []string{onSlurm, onKubernetes}
 
 func (f *ClusterFlags) scheduler() cluster.Scheduler {
 	if f.On == onKubernetes {
-		return &cluster.Kubernetes{Image: string(f.Image), Claim: f.Volume.claim, Mount: f.Volume.path, Namespace: string(f.Namespace), User: os.Getuid(), Group: os.Getgid()}
+		return &cluster.Kubernetes{Image: string(f.Image), Claim: f.Volume.claim, Mount: f.Volume.path,
+			Namespace: string(f.Namespace), User: os.Getuid(), Group: os.Getgid()}
 	}
 	return cluster.Slurm{}
 }
@@ -169,7 +171,8 @@ func (f *ClusterFlags) Job(name, dir string, args ...string) (cluster.Job, error
 		return cluster.Job{}, err
 	}
 	j := cluster.Job{Command: append([]string{program}, args...), Work: work, Dir: dir, Tasks: int(f.Tasks),
-		Request: cluster.Request{Partition: string(f.Partition), Time: time.Duration(f.Time), CPUs: int(f.CPUs), Memory: int64(f.Memory), Limit: int(f.ArrayLimit)}}
+		Request: cluster.Request{Partition: string(f.Partition), Time: time.Duration(f.Time), CPUs: int(f.CPUs),
+			Memory: int64(f.Memory), Limit: int(f.ArrayLimit)}}
 	for _, name := range taskEnv {
 		if value, ok := os.LookupEnv(name); ok {
 			j.Env = append(j.Env, name+"="+value)
@@ -242,7 +245,8 @@ func (f *ClusterFlags) PrintJob(ctx context.Context, s *ui.Streams, j cluster.Jo
 }
 
 // Submit makes runs on the cluster and shows progress.
-func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job, runs []sweep.Run, retry bool) ([]sweep.Outcome, error) {
+func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job, runs []sweep.Run,
+	retry bool) ([]sweep.Outcome, error) {
 	if k, ok := f.scheduler().(*cluster.Kubernetes); ok {
 		if err := k.Check(&j); err != nil { // before the command creates folders
 			return nil, ui.Usage(err)
@@ -263,7 +267,8 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 	}
 	p := newProgress(s.Log)
 	defer p.clear()
-	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Log: plain.Logger(p), Observe: p.observe})
+	return cluster.Execute(ctx, f.scheduler(), j, runs,
+		cluster.Options{Retry: retry, Log: plain.Logger(p), Observe: p.observe})
 }
 
 type nameFlag string // name; an empty name means that the flag is absent
@@ -379,7 +384,8 @@ func (f *indexFlag) number() (int, error) {
 		}
 	}
 	if text == "" {
-		return 0, ui.Usagef("--index: none of %s is set; want a number, or a task of a scheduler", strings.Join(indexVariables, " and "))
+		return 0, ui.Usagef("--index: none of %s is set; want a number, or a task of a scheduler",
+			strings.Join(indexVariables, " and "))
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {

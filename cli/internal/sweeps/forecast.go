@@ -81,7 +81,8 @@ func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 		}
 	}
 	if like > 0 {
-		progress.say("rehearsals took more than %v: %s of other kinds count like the most similar run", rehearsalLimit, wording.Count(like, "run"))
+		progress.say("rehearsals took more than %v: %s of other kinds count like the most similar run",
+			rehearsalLimit, wording.Count(like, "run"))
 	}
 	return list, err
 }
@@ -147,7 +148,8 @@ func ToMake(list []sweep.Forecast, jobs int) string {
 	case unknown == missing:
 		return text + ", in an unknown time"
 	default:
-		return fmt.Sprintf("%s, %d of them in about %s with %d at once, %d in an unknown time", text, missing-unknown, known.Round(time.Second), jobs, unknown)
+		return fmt.Sprintf("%s, %d of them in about %s with %d at once, %d in an unknown time",
+			text, missing-unknown, known.Round(time.Second), jobs, unknown)
 	}
 }
 
@@ -173,7 +175,8 @@ func (f *SimulateFlag) Simulate(ctx context.Context, log io.Writer, dir string, 
 		}
 		costs[i] = index
 	}
-	list, err := Forecasts(ctx, log, dir, samples, Forecasting{Jobs: max(1, runtime.GOMAXPROCS(0)/int(f.Machines.Threads)), Elsewhere: true, Rehearse: true})
+	list, err := Forecasts(ctx, log, dir, samples, Forecasting{Jobs: max(1, runtime.GOMAXPROCS(0)/int(f.Machines.Threads)),
+		Elsewhere: true, Rehearse: true})
 	if err != nil {
 		return nil, err
 	}
@@ -200,12 +203,14 @@ func (f *SimulateFlag) Show(w io.Writer, asJSON bool, name string, s *sweep.Simu
 		}{name, s, s.Limit(m), m.Assumed})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "runs\t%d, %d at a time in %d places (%.0f nodes of %.0f cores, %.0f for a run)\n", s.Runs, s.Tasks, s.Places, m.Nodes, m.Cores, m.Threads)
+	fmt.Fprintf(t, "runs\t%d, %d at a time in %d places (%.0f nodes of %.0f cores, %.0f for a run)\n",
+		s.Runs, s.Tasks, s.Places, m.Nodes, m.Cores, m.Threads)
 	fmt.Fprintf(t, "wall time\t%s; tasks need %s of it to begin\n", Rounded(s.Wall), Rounded(s.Begin))
 	fmt.Fprintf(t, "core-hours\t%.4g\n", s.CoreHours)
 	fmt.Fprintf(t, "longest run\t%s\n", Rounded(s.Longest))
 	fmt.Fprintf(t, "use of cores\t%.3g %%\n", 100*s.Use)
-	fmt.Fprintf(t, "file system\t%.3g of %.3g operations a second, %.3g of %.3g MB; the limit from %.3g and %.3g nodes\n", s.Ops, m.Ops, s.Written, m.Bandwidth, s.OpsNodes, s.MBNodes)
+	fmt.Fprintf(t, "file system\t%.3g of %.3g operations a second, %.3g of %.3g MB; the limit from %.3g and %.3g nodes\n",
+		s.Ops, m.Ops, s.Written, m.Bandwidth, s.OpsNodes, s.MBNodes)
 	fmt.Fprintf(t, "following\t%s for the first look\n", Rounded(s.Follow))
 	fmt.Fprintf(t, "more nodes\tend no sooner from %.0f on\n", s.RunNodes)
 	fmt.Fprintf(t, "limit\t%s\n", s.Limit(m))
@@ -256,7 +261,8 @@ func (p *progress) observe(s sweep.Status) {
 	defer p.lock.Unlock()
 	ended := s.Finished + s.Failed
 	since, state := time.Since(p.last), withoutTimeLeft(s)
-	if since < p.every && (p.terminal != nil || ended == p.ended) || p.terminal == nil && since < p.idle && state == p.state {
+	if since < p.every && (p.terminal != nil || ended == p.ended) || p.terminal == nil && since < p.idle &&
+		state == p.state {
 		return
 	}
 	p.last, p.ended, p.state = time.Now(), ended, state

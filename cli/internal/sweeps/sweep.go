@@ -47,7 +47,8 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Jobs < 1 {
 		return ui.Usagef("--jobs %d: want 1 or more", c.Jobs)
 	}
-	others := map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--simulate": c.Simulate.Machines != nil, "--json": c.JSON, "--serve": c.Serve}
+	others := map[string]bool{"--retry": c.Retry, "--dry-run": c.DryRun, "--simulate": c.Simulate.Machines != nil,
+		"--json": c.JSON, "--serve": c.Serve}
 	if err := errors.Join(c.CheckCluster(c.Jobs, others), c.CheckRehearse()); err != nil {
 		return err
 	}
@@ -77,7 +78,8 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 		}
 		return c.Simulate.Show(s.Out, c.JSON, plan.Name, found)
 	case c.DryRun:
-		list, err := Forecasts(ctx, s.Log, c.Out, runs, Forecasting{Jobs: c.Jobs, Elsewhere: c.On != "", Check: true, Rehearse: c.Rehearse})
+		list, err := Forecasts(ctx, s.Log, c.Out, runs,
+			Forecasting{Jobs: c.Jobs, Elsewhere: c.On != "", Check: true, Rehearse: c.Rehearse})
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,8 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 }
 
 // Execute makes each run in a separate process and shows progress.
-func Execute(ctx context.Context, s *ui.Streams, dir string, runs []sweep.Run, jobs int, retry bool, f *ClusterFlags) ([]sweep.Outcome, error) {
+func Execute(ctx context.Context, s *ui.Streams, dir string, runs []sweep.Run, jobs int, retry bool,
+	f *ClusterFlags) ([]sweep.Outcome, error) {
 	o, end, err := processes(ctx, s, jobs, retry)
 	if err != nil {
 		return nil, err
@@ -124,7 +127,8 @@ func processes(ctx context.Context, s *ui.Streams, jobs int, retry bool) (o swee
 	}
 	ui.Allow(ctx, ui.SweepPatience)
 	p := newProgress(s.Log)
-	o = sweep.Options{Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Log: plain.Logger(p), Observe: p.observe}
+	o = sweep.Options{Jobs: jobs, Retry: retry, Start: sweep.Processes(program, "worker"), Log: plain.Logger(p),
+		Observe: p.observe}
 	return o, p.clear, nil
 }
 
@@ -201,7 +205,8 @@ func (c *Command) print(w io.Writer, outcomes []sweep.Outcome) error {
 }
 
 func (c *Command) search(ctx context.Context, s *ui.Streams, plan *sweep.Plan) error {
-	for flag, set := range map[string]bool{"--simulate": c.Simulate.Machines != nil, "--on": c.On != "", "--index": c.Index.Set, "--rehearse": c.Rehearse} {
+	for flag, set := range map[string]bool{"--simulate": c.Simulate.Machines != nil, "--on": c.On != "",
+		"--index": c.Index.Set, "--rehearse": c.Rehearse} {
 		if set {
 			return ui.Usagef("%s needs the runs beforehand, and a search draws them one by one; start unravel sweep %s on each machine", flag, c.File)
 		}
@@ -247,7 +252,8 @@ type searchTrial struct {
 }
 
 func trialOf(t *sweep.Trial) searchTrial {
-	r := searchTrial{Trial: t.Index, Name: t.Name, Dir: t.Dir, State: t.State, Epochs: t.Epochs, Settings: asMap(t.Settings)}
+	r := searchTrial{Trial: t.Index, Name: t.Name, Dir: t.Dir, State: t.State, Epochs: t.Epochs,
+		Settings: asMap(t.Settings)}
 	if t.Problem != nil {
 		r.Error = t.Problem.Error()
 	}

@@ -76,7 +76,8 @@ func (c *Train) Run(ctx context.Context, s *ui.Streams) (failure error) {
 
 func (c *Train) train(ctx context.Context, s *ui.Streams, settings train.Config) error {
 	ui.Allow(ctx, ui.SavePatience)
-	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: plain.Logger(s.Log), Terminal: plain.Terminal(s.Log)})
+	result, err := train.Run(ctx, settings,
+		train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: plain.Logger(s.Log), Terminal: plain.Terminal(s.Log)})
 	if err != nil {
 		return withAdvice(withFlags(err, c.Dir), c.Dir)
 	}
@@ -84,7 +85,8 @@ func (c *Train) train(ctx context.Context, s *ui.Streams, settings train.Config)
 	if settings.Train.Figures {
 		see = filepath.Join(c.Dir, "report.html")
 	}
-	fmt.Fprintf(s.Log, "finished %s (%s) in %.1f s; see %s\n", wording.Count(result.Epochs, "epoch"), wording.Count(result.Steps, "step"), result.Seconds, see)
+	fmt.Fprintf(s.Log, "finished %s (%s) in %.1f s; see %s\n",
+		wording.Count(result.Epochs, "epoch"), wording.Count(result.Steps, "step"), result.Seconds, see)
 	if c.JSON {
 		return ui.WriteJSON(s.Out, result)
 	}
@@ -139,7 +141,8 @@ func (c *Train) Config() (read train.Config, overrides []string, err error) {
 	}
 	if name == "" && c.Resume && c.Dir != "" {
 		if !inputs.IsRun(c.Dir) {
-			return read, nil, ui.Usagef("%s: there is no run to continue; want the folder of one, or a config to start from", c.Dir)
+			return read, nil, ui.Usagef("%s: there is no run to continue; want the folder of one, or a config to start from",
+				c.Dir)
 		}
 		read, err := train.ReadConfig(c.Dir, overrides...)
 		return read, overrides, err
@@ -236,7 +239,8 @@ func (f *rateFlags) find(ctx context.Context, c train.Config, asJSON bool, s *ui
 		}
 	}
 	last := r.Points[len(r.Points)-1]
-	fmt.Fprintf(s.Log, "%d rates from %.3g to %.3g; the smoothed loss of %s is lowest, %.4g, at %.3g\n", len(r.Points), r.Points[0].Rate, last.Rate, r.Objective, r.Lowest.Smoothed, r.Lowest.Rate)
+	fmt.Fprintf(s.Log, "%d rates from %.3g to %.3g; the smoothed loss of %s is lowest, %.4g, at %.3g\n",
+		len(r.Points), r.Points[0].Rate, last.Rate, r.Objective, r.Lowest.Smoothed, r.Lowest.Rate)
 	if r.Diverged != "" {
 		fmt.Fprintf(s.Log, "ended at a rate of %.3g: %s\n", last.Rate, r.Diverged)
 	}

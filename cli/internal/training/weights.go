@@ -96,7 +96,8 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 		return ui.WriteJSON(s.Out, r)
 	}
 	if c.Format == onnxFormat {
-		fmt.Fprintf(s.Log, "%s of %s in %s: from %s to %s\n", part, c.Dir, r.File, sizes(r.Network.Input, layout), sizes(r.Network.Output, layout))
+		fmt.Fprintf(s.Log, "%s of %s in %s: from %s to %s\n", part, c.Dir, r.File, sizes(r.Network.Input, layout),
+			sizes(r.Network.Output, layout))
 	} else {
 		fmt.Fprintf(s.Log, "%s of %s in %s, %s\n", wording.Count(r.Tensors, "tensor"), c.Dir, r.File, layoutText[layout])
 	}
@@ -114,7 +115,8 @@ func (c *Export) chooseFormat() error {
 		named = ""
 	}
 	if c.Format != "" && named != "" && c.Format != named {
-		return ui.Usagef("--out %s: this ending is for the format %s; want a name that ends in .%s, or --format %s", c.Out, named, c.Format, named)
+		return ui.Usagef("--out %s: this ending is for the format %s; want a name that ends in .%s, or --format %s",
+			c.Out, named, c.Format, named)
 	}
 	if c.Format = cmp.Or(c.Format, named, safetensorsFormat); c.Half && c.Format != safetensorsFormat {
 		return ui.Usagef("--half belongs to --format %s: networks in ONNX have float32", safetensorsFormat)
@@ -127,7 +129,8 @@ func weightsOf(e *train.Experiment) (*weights.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &weights.Source{Model: e.Model, Data: models.DataOf(e.Data), Views: e.Config.Views, Config: string(text), Version: version.Code()}, nil
+	return &weights.Source{Model: e.Model, Data: models.DataOf(e.Data), Views: e.Config.Views, Config: string(text),
+		Version: version.Code()}, nil
 }
 
 // sizes writes the shape of an input or output for people: [N, 64, 64, 3].
@@ -165,7 +168,8 @@ type modelCard struct {
 
 func newCard(dir string, e *train.Experiment, source *weights.Source, x exported) (*modelCard, error) {
 	h, w, channels := e.Data.ImageShape()
-	c := &modelCard{exported: x, Config: &e.Config, Text: source.Config, Shape: [3]int{h, w, channels}, Width: e.Coder.Width(), Trained: e.Model.Params().Trainable()}
+	c := &modelCard{exported: x, Config: &e.Config, Text: source.Config, Shape: [3]int{h, w, channels},
+		Width: e.Coder.Width(), Trained: e.Model.Params().Trainable()}
 	c.File = filepath.Base(x.File)
 	var err error
 	if c.Record, err = rundir.ReadRecord(dir); err != nil {

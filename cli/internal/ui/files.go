@@ -75,9 +75,11 @@ func CheckWritten(flags []*kong.Flag) error {
 		ending := strings.ToLower(filepath.Ext(name))
 		switch want := strings.Split(tag, ","); {
 		case tag == writesFolder && slices.Contains(fileEndings, ending):
-			return Usagef("--%s %s: the command writes a folder of files; want the name of a folder, without %s", f.Name, name, ending)
+			return Usagef("--%s %s: the command writes a folder of files; want the name of a folder, without %s",
+				f.Name, name, ending)
 		case tag != writesFolder && ending != "" && !slices.Contains(want, ending):
-			return Usagef("--%s %s: %s is no format that the command writes; want a name that ends in %s", f.Name, name, ending, strings.Join(want, " or "))
+			return Usagef("--%s %s: %s is no format that the command writes; want a name that ends in %s",
+				f.Name, name, ending, strings.Join(want, " or "))
 		}
 	}
 	return nil

@@ -55,8 +55,10 @@ func (t *Transfer) Report(what string, done, total int64) {
 			if total < 1 {
 				length = -1 // a spinner
 			}
-			t.bar = progressbar.NewOptions64(length, progressbar.OptionSetWriter(t.w), progressbar.OptionSetDescription(plain.Text(what)), progressbar.OptionShowCount(),
-				progressbar.OptionShowBytes(inBytes(what)), progressbar.OptionUseIECUnits(true), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(t.every),
+			t.bar = progressbar.NewOptions64(length, progressbar.OptionSetWriter(t.w),
+				progressbar.OptionSetDescription(plain.Text(what)), progressbar.OptionShowCount(),
+				progressbar.OptionShowBytes(inBytes(what)), progressbar.OptionUseIECUnits(true),
+				progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(t.every),
 				progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
 			// A failure to draw ends nothing. Bytes from an earlier download do not count for the rate.
 			_ = t.bar.Set64(done)

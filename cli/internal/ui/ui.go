@@ -61,7 +61,8 @@ func Once(changes []string) error {
 		path, _, ok := config.CutAssignment(c)
 		for _, earlier := range changes[:i] {
 			other, _, _ := config.CutAssignment(earlier)
-			if below, isBelow := strings.CutPrefix(other, path+"."); ok && !strings.HasSuffix(path, "+") && (other == path || isBelow && !strings.HasPrefix(below, "+")) {
+			if below, isBelow := strings.CutPrefix(other, path+"."); ok && !strings.HasSuffix(path, "+") &&
+				(other == path || isBelow && !strings.HasPrefix(below, "+")) {
 				return Usagef("%s replaces %s; want one of them", c, earlier)
 			}
 		}

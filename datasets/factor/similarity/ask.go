@@ -164,7 +164,8 @@ func newAsker(a *Answers, k int32, z []float64, width int, s *rng.Stream) (*aske
 	if err != nil {
 		return nil, err
 	}
-	x := &asker{factor: k, different: map[[2]int32]bool{}, group: newUnion(a.Rows, nil), roots: make([]int32, a.Rows), stream: s}
+	x := &asker{factor: k, different: map[[2]int32]bool{}, group: newUnion(a.Rows, nil), roots: make([]int32, a.Rows),
+		stream: s}
 	members := make([][]int32, classes.Count[0])
 	for i, c := range classes.Of[0] {
 		if x.roots[i] = int32(i); c >= 0 {

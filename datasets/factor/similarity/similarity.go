@@ -48,12 +48,14 @@ func (a *Answers) Validate() error {
 		return fmt.Errorf("answers are about %d rows; want 1 to %d", a.Rows, maxRows)
 	}
 	if len(a.Factors) > maxCells/a.Rows {
-		return fmt.Errorf("answers are about %d factors of %d rows; want at most %d factors for this number of rows", len(a.Factors), a.Rows, maxCells/a.Rows)
+		return fmt.Errorf("answers are about %d factors of %d rows; want at most %d factors for this number of rows",
+			len(a.Factors), a.Rows, maxCells/a.Rows)
 	}
 	for _, list := range [][]Answer{a.List, a.Open} {
 		for n, x := range list {
 			if min(x.A, x.B) < 0 || int(max(x.A, x.B)) >= a.Rows || x.Factor < 0 || int(x.Factor) >= len(a.Factors) {
-				return fmt.Errorf("answer %d is about rows %d and %d and factor %d; want rows 0 to %d and factors 0 to %d", n, x.A, x.B, x.Factor, a.Rows-1, len(a.Factors)-1)
+				return fmt.Errorf("answer %d is about rows %d and %d and factor %d; want rows 0 to %d and factors 0 to %d",
+					n, x.A, x.B, x.Factor, a.Rows-1, len(a.Factors)-1)
 			}
 		}
 	}

@@ -48,7 +48,8 @@ func (o Options) policy() (Conflicts, error) {
 	case o.Conflicts == ConflictsAuto:
 		return ConflictsError, nil
 	case o.Noise > 0 && o.Conflicts != ConflictsMajority:
-		return "", fmt.Errorf("conflicts are %s and noise %v; want majority with noise: wrong answers contradict others", o.Conflicts, o.Noise)
+		return "", fmt.Errorf("conflicts are %s and noise %v; want majority with noise: wrong answers contradict others",
+			o.Conflicts, o.Noise)
 	}
 	return o.Conflicts, o.Conflicts.UnmarshalText([]byte(o.Conflicts))
 }
@@ -93,7 +94,8 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Classes{Factors: a.Factors, Of: make([][]int32, len(a.Factors)), Count: make([]int, len(a.Factors)), Least: make([]int, len(a.Factors))}
+	c := &Classes{Factors: a.Factors, Of: make([][]int32, len(a.Factors)), Count: make([]int, len(a.Factors)),
+		Least: make([]int, len(a.Factors))}
 	conflict := &ConflictError{Name: a.Name}
 	for k, list := range a.byFactor() {
 		u := newUnion(a.Rows, list)

@@ -60,7 +60,8 @@ func (t *Turntable) Validate() error {
 
 // Text returns the canonical text of the settings that affect the pixels.
 func (t *Turntable) Text() string {
-	return fmt.Sprintf("size=%d channels=%d views=%d hues=%d lamp=%t elevation=%v light=%v", t.Size, t.Channels, t.Views, t.Hues, t.Lamp, t.Elevation, t.Light)
+	return fmt.Sprintf("size=%d channels=%d views=%d hues=%d lamp=%t elevation=%v light=%v",
+		t.Size, t.Channels, t.Views, t.Hues, t.Lamp, t.Elevation, t.Light)
 }
 
 // Grid returns the factors of a number of objects: the rotation, and object and hue if they have more than one level.

@@ -123,7 +123,8 @@ func (p *ply) header() error {
 			}
 			return p.check(t)
 		default:
-			return t.errorf("%q in the header; want format, element, property, comment, obj_info or end_header", shorten([]byte(keyword)))
+			return t.errorf("%q in the header; want format, element, property, comment, obj_info or end_header",
+				shorten([]byte(keyword)))
 		}
 	}
 }
@@ -169,7 +170,8 @@ func (p *ply) property(t *text) error {
 	}
 	var ok bool
 	if property.number, ok = plyTypes[kind]; !ok {
-		return t.errorf("property of type %q; want char, uchar, short, ushort, int, uint, float or double", shorten([]byte(kind)))
+		return t.errorf("property of type %q; want char, uchar, short, ushort, int, uint, float or double",
+			shorten([]byte(kind)))
 	}
 	property.name = t.word()
 	e := &p.elements[len(p.elements)-1]
@@ -204,7 +206,8 @@ func (p *ply) check(t *text) error {
 			}
 		}
 		if minBytes > 0 && e.count > (remaining+1)/minBytes {
-			return t.errorf("%d rows of element %s; want at most the %d that %d further bytes can hold", e.count, e.name, (remaining+1)/minBytes, remaining)
+			return t.errorf("%d rows of element %s; want at most the %d that %d further bytes can hold",
+				e.count, e.name, (remaining+1)/minBytes, remaining)
 		}
 	}
 	if !seen["vertex"] || !seen["face"] {

@@ -44,7 +44,8 @@ func Decode(name string, data []byte) (*Mesh, error) {
 		".off": readOFF, ".obj": readOBJ, ".stl": readSTL, ".ply": readPLY,
 	}[strings.ToLower(filepath.Ext(name))]
 	if !ok {
-		return nil, fmt.Errorf("%s: unknown extension %q of a mesh; want one of %s", name, filepath.Ext(name), strings.Join(Formats(), ", "))
+		return nil, fmt.Errorf("%s: unknown extension %q of a mesh; want one of %s",
+			name, filepath.Ext(name), strings.Join(Formats(), ", "))
 	}
 	m, err := read(name, data)
 	if err != nil {
@@ -327,7 +328,8 @@ func readOFF(name string, data []byte) (*Mesh, error) {
 		for k := range 3 {
 			token := t.next()
 			if token == nil {
-				return nil, t.errorf("the file ends in vertex %d; want %d vertices and %d faces, as the counts say", i, vertices, faces)
+				return nil, t.errorf("the file ends in vertex %d; want %d vertices and %d faces, as the counts say",
+					i, vertices, faces)
 			}
 			if m.Vertices[i][k], err = t.coordinate(token); err != nil {
 				return nil, err
@@ -379,7 +381,8 @@ func (t *text) count(token []byte, items string, minBytes int) (int, error) {
 	case err != nil || n < 1:
 		return 0, t.errorf("%q %s; want a number of at least 1", shorten(token), items)
 	case n > (len(t.data)-t.offset+1)/minBytes || n > math.MaxInt32:
-		return 0, t.errorf("%d %s; want at most the %d that %d further bytes can hold", n, items, (len(t.data)-t.offset+1)/minBytes, len(t.data)-t.offset)
+		return 0, t.errorf("%d %s; want at most the %d that %d further bytes can hold",
+			n, items, (len(t.data)-t.offset+1)/minBytes, len(t.data)-t.offset)
 	}
 	return n, nil
 }
@@ -387,7 +390,8 @@ func (t *text) count(token []byte, items string, minBytes int) (int, error) {
 func (t *text) face(corners []int32, i, faces, vertices int) ([]int32, error) {
 	token := t.next()
 	if token == nil {
-		return nil, t.errorf("the file ends before face %d; want %d vertices and %d faces, as the counts say", i, vertices, faces)
+		return nil, t.errorf("the file ends before face %d; want %d vertices and %d faces, as the counts say",
+			i, vertices, faces)
 	}
 	n, err := strconv.Atoi(string(token))
 	if err != nil || n < 3 {

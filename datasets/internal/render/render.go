@@ -26,7 +26,8 @@ type Mesh struct {
 // range, and if the number of normals is not the number of vertices.
 func (m *Mesh) Check() error {
 	if m.Normals != nil && len(m.Normals) != len(m.Vertices) {
-		return fmt.Errorf("mesh has %d normals; want one for each of its %d vertices, or none", len(m.Normals), len(m.Vertices))
+		return fmt.Errorf("mesh has %d normals; want one for each of its %d vertices, or none",
+			len(m.Normals), len(m.Vertices))
 	}
 	infinite := func(v [3]float64) bool { return !finite(v) }
 	if i := slices.IndexFunc(m.Vertices, infinite); i >= 0 {
@@ -90,7 +91,8 @@ func (s *Scene) Check() error {
 	}
 	for i, l := range s.Lights {
 		if !finite(l.Direction) || !finite(l.Colour) || l.Direction == [3]float64{} {
-			return fmt.Errorf("light %d has direction %v and colour %v; want finite numbers, and a direction", i, l.Direction, l.Colour)
+			return fmt.Errorf("light %d has direction %v and colour %v; want finite numbers, and a direction",
+				i, l.Direction, l.Colour)
 		}
 	}
 	if !finite(s.Background) || !finite([3]float64{s.Ambient}) {
@@ -250,7 +252,8 @@ func (s *smoothing) angle(triangle, place int32) float64 {
 		k++
 	}
 	vertex := vector(s.mesh.Vertices[corners[k]])
-	a, b := vector(s.mesh.Vertices[corners[(k+1)%3]]).minus(vertex).unit(), vector(s.mesh.Vertices[corners[(k+2)%3]]).minus(vertex).unit()
+	a, b := vector(s.mesh.Vertices[corners[(k+1)%3]]).minus(vertex).unit(),
+		vector(s.mesh.Vertices[corners[(k+2)%3]]).minus(vertex).unit()
 	d := a.minus(b)
 	return math.Sqrt(d.dot(d))
 }

@@ -76,7 +76,8 @@ func NewRenderer(h, w, samples int) (*Renderer, error) {
 		return nil, fmt.Errorf("a picture of %d x %d pixels; want 1 to %d by 1 to %d", h, w, maxSide, maxSide)
 	}
 	if samples < 1 || samples > maxSamples || h*w*samples*samples > maxBuffer {
-		return nil, fmt.Errorf("%d samples along a side of a pixel of %d x %d; want 1 to %d, and at most %d in all", samples, h, w, maxSamples, maxBuffer)
+		return nil, fmt.Errorf("%d samples along a side of a pixel of %d x %d; want 1 to %d, and at most %d in all",
+			samples, h, w, maxSamples, maxBuffer)
 	}
 	r := &Renderer{h: h, w: w, samples: samples, rows: h * samples, cols: w * samples}
 	r.depth, r.triangle = make([]float32, r.rows*r.cols), make([]int32, r.rows*r.cols)

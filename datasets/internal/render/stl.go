@@ -51,7 +51,8 @@ func readBinarySTL(name string, data []byte, n int64) (*Mesh, error) {
 				offset := 12 + 12*k + 4*j // after the normal
 				v[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(record[offset:])))
 				if !(math.Abs(v[j]) <= maxCoordinate) {
-					return nil, fmt.Errorf("%s: byte %d: coordinate %v of triangle %d; want a number of at most %g", name, stlHeader+4+i*stlTriangle+offset, v[j], i, maxCoordinate)
+					return nil, fmt.Errorf("%s: byte %d: coordinate %v of triangle %d; want a number of at most %g",
+						name, stlHeader+4+i*stlTriangle+offset, v[j], i, maxCoordinate)
 				}
 			}
 			corners[k] = w.vertex(v)
@@ -123,7 +124,8 @@ type welder struct {
 }
 
 func newWelder(triangles int) *welder {
-	return &welder{mesh: &Mesh{Triangles: make([][3]int32, 0, triangles)}, indices: make(map[[3]float64]int32, triangles/2)}
+	return &welder{mesh: &Mesh{Triangles: make([][3]int32, 0, triangles)},
+		indices: make(map[[3]float64]int32, triangles/2)}
 }
 
 func (w *welder) vertex(v [3]float64) int32 {

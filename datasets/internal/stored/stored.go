@@ -221,11 +221,13 @@ func (d *Set) convert(m image.Image, at int) {
 func (d *Set) SetPixels(pixels any, length int) error {
 	h, w, c := d.Shape[0], d.Shape[1], d.Shape[2]
 	if h < 1 || w < 1 || c < 1 || h > MaxPixels/w || h*w > MaxPixels/c {
-		return fmt.Errorf("images of %d x %d x %d; want a height, a width and channels of at least 1, and at most %d numbers", h, w, c, MaxPixels)
+		return fmt.Errorf("images of %d x %d x %d; want a height, a width and channels of at least 1, and at most %d numbers",
+			h, w, c, MaxPixels)
 	}
 	size := h * w * c
 	if length == 0 || length%size != 0 {
-		return fmt.Errorf("%d pixels; want a multiple of the %d of an image of %d x %d x %d, at least one image", length, size, h, w, c)
+		return fmt.Errorf("%d pixels; want a multiple of the %d of an image of %d x %d x %d, at least one image",
+			length, size, h, w, c)
 	}
 	d.Count = length / size
 	d.Bytes, _ = pixels.([]uint8)
@@ -268,7 +270,8 @@ func (d *Set) SetFactors(factors []factor.Factor, levels [][]int) error {
 		}
 		for j, l := range row {
 			if l != factor.Unknown && (l < 0 || l >= factors[j].Size) {
-				return fmt.Errorf("image %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, l, factors[j].Name, factors[j].Size-1)
+				return fmt.Errorf("image %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown",
+					i, l, factors[j].Name, factors[j].Size-1)
 			}
 			d.Levels[i*k+j] = int32(l)
 		}

@@ -11,7 +11,8 @@ const (
 )
 
 func combine(t *vulkan.Tape, f int, a, b float64, x, y, z vulkan.Buffer, n int) {
-	each(t, "combine", n, append(sizes(n, f), float(a), float(b)), vulkan.Read(x), vulkan.Read(either(y, x)), vulkan.Write(z))
+	each(t, "combine", n, append(sizes(n, f), float(a), float(b)), vulkan.Read(x), vulkan.Read(either(y, x)),
+		vulkan.Write(z))
 }
 
 // Mix records z = a x + b y for n elements. z may be x or y.

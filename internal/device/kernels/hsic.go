@@ -105,5 +105,6 @@ func (h similarities) rows(t *vulkan.Tape, f int) {
 		groups = 1
 	}
 	t.Dispatch(kernel("hsic"), groups, 1, 1, append(h.constants, sizes(f)...), vulkan.Read(h.points[0]),
-		vulkan.Read(h.points[1]), vulkan.Read(h.chosen), vulkan.Update(h.state), vulkan.Update(h.sums), vulkan.Update(h.terms))
+		vulkan.Read(h.points[1]), vulkan.Read(h.chosen), vulkan.Update(h.state), vulkan.Update(h.sums),
+		vulkan.Update(h.terms))
 }

@@ -272,7 +272,8 @@ func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
 	}
 	c.weightItem = func(worker, i int) {
 		group, share := i/c.shares, i%c.shares
-		j := job{start: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), share: share, dx: c.dx != nil && c.shares == 1}
+		j := job{start: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), share: share,
+			dx: c.dx != nil && c.shares == 1}
 		if n := c.patch() * c.smallC; c.sums != nil {
 			j.sums = c.sums[group*n : (group+1)*n]
 		}

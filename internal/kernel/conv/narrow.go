@@ -127,7 +127,8 @@ type narrowTaps struct {
 }
 
 func narrowTapsFits(g *geometry) bool {
-	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC == 1 && g.padH == 1 && g.padW == 1 && g.bigH == 2*g.smallH && g.bigW == 2*g.smallW
+	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC == 1 && g.padH == 1 && g.padW == 1 &&
+		g.bigH == 2*g.smallH && g.bigW == 2*g.smallW
 }
 
 func newNarrowTaps(g *geometry) *narrowTaps {
@@ -156,7 +157,8 @@ func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias
 	g := p.g
 	row, taps := 16*g.smallW, s.products
 	m := &s.panel
-	*m = simd.Panel{B: p.weights, Lines: p.lines, ARow: g.smallC, AStep: 1, BStep: 16, CRow: 16, Steps: g.smallC, Columns: 16, Width: 16}
+	*m = simd.Panel{B: p.weights, Lines: p.lines, ARow: g.smallC, AStep: 1, BStep: 16, CRow: 16, Steps: g.smallC,
+		Columns: 16, Width: 16}
 	rows, pixels := g.smallH, g.smallW
 	if line == g.smallW*g.smallC { // the rows are contiguous
 		rows, pixels = 1, g.smallPixels()

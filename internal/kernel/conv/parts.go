@@ -33,7 +33,8 @@ func (p *partProducts) multiply(s *convWorker, rows, cRows []int) {
 			sum = 1
 		}
 		ahead, last := s.ahead.take(p.count*fullRows/8*p.steps, &p.a[0])
-		simd.Products32(&p.a[0], &p.b[0], &p.c[0], p.count, fullRows/8, p.steps, p.aPart, p.aRow, p.aStep, p.bPart, p.bStep, p.cPart, p.cRow, sum, ahead, last)
+		simd.Products32(&p.a[0], &p.b[0], &p.c[0], p.count, fullRows/8, p.steps, p.aPart, p.aRow, p.aStep, p.bPart, p.bStep,
+			p.cPart, p.cRow, sum, ahead, last)
 	}
 	if fullRows == p.rows {
 		return

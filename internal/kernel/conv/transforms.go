@@ -39,13 +39,15 @@ type contraction struct {
 }
 
 // contract is an assembly function for a contraction.
-type contract func(dst, src, bias *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int, floor float32)
+type contract func(dst, src, bias *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int,
+	floor float32)
 
 // run transforms n channels, a multiple of 16, of count tiles. It adds the bias of each channel and takes the maximum
 // with floor, except for taps, which are gradients.
 func (t *contraction) run(dst, src, bias []float32, n, stride, dstRow, dstCol, count, dstStep, srcStep int, floor float32) {
 	if simd.Vectors() {
-		t.vector(&dst[0], &src[0], unsafe.SliceData(bias), n, dstRow, dstCol, t.in*stride, stride, count, dstStep, srcStep, floor)
+		t.vector(&dst[0], &src[0], unsafe.SliceData(bias), n, dstRow, dstCol, t.in*stride, stride, count, dstStep, srcStep,
+			floor)
 		return
 	}
 	tilesGo(dst, src, n, dstRow, dstCol, t.in*stride, stride, count, dstStep, srcStep, t.in, t.out, t.line)
@@ -65,7 +67,8 @@ func (t *contraction) run(dst, src, bias []float32, n, stride, dstRow, dstCol, c
 }
 
 // tilesGo applies a transform of in to out values to the columns and then to the rows of every tile.
-func tilesGo(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, in, out int, line func(outputs, inputs *[6]float32)) {
+func tilesGo(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, in, out int,
+	line func(outputs, inputs *[6]float32)) {
 	for tile := range count {
 		for c := range n {
 			var columns [6][6]float32

@@ -72,7 +72,8 @@ type winogradGather struct {
 }
 
 func newWinogradGather(g *geometry) *winogradGather {
-	p := &winogradGather{winograd: newWinograd(g, productTiles(g, !g.transposed), gatherTiles), panels: simd.NewPanels(g.smallC), zeros: make([]float32, g.smallC)}
+	p := &winogradGather{winograd: newWinograd(g, productTiles(g, !g.transposed), gatherTiles),
+		panels: simd.NewPanels(g.smallC), zeros: make([]float32, g.smallC)}
 	p.weights = make([]float32, p.panels.Count*p.parts*p.weightStride(32))
 	p.rows, p.cRows = simd.RowTable(p.tiles(), p.depth()), simd.RowTable(p.tiles(), g.smallC)
 	return p
@@ -120,14 +121,15 @@ func (p *winogradGather) block(s *convWorker, bias, out []float32, firstRow, cou
 	}
 	for i := range p.panels.Count {
 		offset, width, _ := p.panels.At(i)
-		m := partProducts{a: s.inputs, b: p.weights[i*p.parts*p.weightStride(32):], c: s.products[offset:], count: p.parts, rows: n, steps: depth, width: width,
+		m := partProducts{a: s.inputs, b: p.weights[i*p.parts*p.weightStride(32):], c: s.products[offset:], count: p.parts,
+			rows: n, steps: depth, width: width,
 			aPart: inputs, aRow: depth, aStep: 1, bPart: p.weightStride(width), bStep: width, cPart: products, cRow: g.smallC}
 		m.multiply(s, p.rows, p.cRows)
 	}
 	line := g.smallW * g.smallC
 	for r := range count {
-		p.outputs.run(out[p.side*(firstRow+r)*line:], s.products[r*p.tilesX*g.smallC:], bias, g.smallC, products, line, g.smallC,
-			p.tilesX, p.side*g.smallC, g.smallC, floorOf(flags))
+		p.outputs.run(out[p.side*(firstRow+r)*line:], s.products[r*p.tilesX*g.smallC:], bias, g.smallC, products, line,
+			g.smallC, p.tilesX, p.side*g.smallC, g.smallC, floorOf(flags))
 	}
 }
 
@@ -145,7 +147,8 @@ type winogradSpread struct {
 }
 
 func newWinogradSpread(g *geometry) *winogradSpread {
-	p := &winogradSpread{winograd: newWinograd(g, productTiles(g, g.transposed), spreadTiles), panels: simd.NewPanels(g.bigC), zeros: make([]float32, g.bigC)}
+	p := &winogradSpread{winograd: newWinograd(g, productTiles(g, g.transposed), spreadTiles),
+		panels: simd.NewPanels(g.bigC), zeros: make([]float32, g.bigC)}
 	p.weights = make([]float32, 4*p.panels.Count*p.parts*p.weightStride(32))
 	p.transposed = make([]float32, 4*4*g.smallC*g.bigC)
 	p.rows, p.cRows = simd.RowTable(p.tiles(), g.smallC), simd.RowTable(p.tiles(), g.bigC)
@@ -176,7 +179,8 @@ func (p *winogradSpread) pack(w []float32, i int) {
 	}
 	for n := range p.panels.Count {
 		offset, width, _ := p.panels.At(n)
-		p.filters.run(p.panel(phase, n)[k*width:], taps[offset:], width, p.weightStride(width), 2*tap, tap, packChannels, width, g.bigC)
+		p.filters.run(p.panel(phase, n)[k*width:], taps[offset:], width, p.weightStride(width), 2*tap, tap, packChannels,
+			width, g.bigC)
 	}
 }
 
@@ -205,19 +209,21 @@ func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, firstR
 	for r := range count {
 		image, i := p.locate(firstRow + r)
 		src := s.small[image*g.smallSize+(y0+p.side*i-1+g.smallTop)*g.smallLine+(x0-1+g.smallTop)*g.smallC:]
-		p.inputs.run(s.inputs[r*p.tilesX*g.smallC:], src, g.smallC, inputs, g.smallLine, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
+		p.inputs.run(s.inputs[r*p.tilesX*g.smallC:], src, g.smallC, inputs, g.smallLine, g.smallC, p.tilesX, g.smallC,
+			p.side*g.smallC)
 	}
 	for i := range p.panels.Count {
 		offset, width, _ := p.panels.At(i)
-		m := partProducts{a: s.inputs, b: p.panel(phase, i), c: s.products[offset:], count: p.parts, rows: n, steps: g.smallC, width: width,
+		m := partProducts{a: s.inputs, b: p.panel(phase, i), c: s.products[offset:], count: p.parts, rows: n, steps: g.smallC,
+			width: width,
 			aPart: inputs, aRow: g.smallC, aStep: 1, bPart: p.weightStride(width), bStep: width, cPart: products, cRow: g.bigC}
 		m.multiply(s, p.rows, p.cRows)
 	}
 	for r := range count {
 		image, i := p.locate(firstRow + r)
 		y, x := 2*(y0+p.side*i)+py-g.padH, 2*x0+px-g.padW
-		p.outputs.run(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[r*p.tilesX*g.bigC:], bias, g.bigC, products, 2*line, 2*g.bigC,
-			p.tilesX, 2*p.side*g.bigC, g.bigC, floorOf(flags))
+		p.outputs.run(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[r*p.tilesX*g.bigC:], bias, g.bigC, products, 2*line,
+			2*g.bigC, p.tilesX, 2*p.side*g.bigC, g.bigC, floorOf(flags))
 	}
 }
 
@@ -241,7 +247,8 @@ func productTiles(g *geometry, forward bool) *phaseTiles {
 
 // phaseTilesOf returns the transforms that are fastest for a geometry.
 func phaseTilesOf(g *geometry) *phaseTiles {
-	if t := &phaseTiles4; g.smallH%4 == 0 && g.smallW%4 == 0 && g.smallPixels() >= phasePixels && t.parts*4*g.bigC*g.smallC <= phaseWeights {
+	if t := &phaseTiles4; g.smallH%4 == 0 && g.smallW%4 == 0 && g.smallPixels() >= phasePixels &&
+		t.parts*4*g.bigC*g.smallC <= phaseWeights {
 		return t
 	}
 	return &phaseTiles2
@@ -260,7 +267,8 @@ type winogradGradient struct {
 }
 
 func newWinogradGradient(g *geometry) *winogradGradient {
-	p := &winogradGradient{winograd: newWinograd(g, phaseTilesOf(g), gradientTiles), panels: simd.NewPanels(g.smallC), zeros: make([]float32, g.smallC)}
+	p := &winogradGradient{winograd: newWinograd(g, phaseTilesOf(g), gradientTiles), panels: simd.NewPanels(g.smallC),
+		zeros: make([]float32, g.smallC)}
 	p.rows, p.cRows = simd.RowTable(g.bigC, 1), simd.RowTable(g.bigC, g.smallC)
 	return p
 }
@@ -272,7 +280,8 @@ func (p *winogradGradient) size() int { return 16 * p.g.bigC * p.g.smallC }
 func (p *winogradGradient) tileCount(images int) int { return images * p.tilesY * p.tilesX }
 
 func (p *winogradGradient) scratch() (inputs, products int) {
-	return p.parts * paddedStride(p.tiles()*p.g.bigC), p.parts*(paddedStride(p.tileCount(p.g.chunk)*p.g.smallC)+paddedStride(p.g.bigC*p.g.smallC)) + p.size()
+	return p.parts * paddedStride(p.tiles()*p.g.bigC),
+		p.parts*(paddedStride(p.tileCount(p.g.chunk)*p.g.smallC)+paddedStride(p.g.bigC*p.g.smallC)) + p.size()
 }
 
 func (p *winogradGradient) run(s *convWorker, totals []float32, share int, small smallImages, images int, reset bool) {
@@ -285,12 +294,14 @@ func (p *winogradGradient) run(s *convWorker, totals []float32, share int, small
 	}
 	for row := range images * p.tilesY {
 		image, i := p.locate(row)
-		p.pixels.run(pixels[row*p.tilesX*g.smallC:], small.x[image*small.size+p.side*i*small.line:], g.smallC, stride, small.line, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
+		p.pixels.run(pixels[row*p.tilesX*g.smallC:], small.x[image*small.size+p.side*i*small.line:], g.smallC, stride,
+			small.line, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
 	}
 	for phase := share * 4 / g.shares; phase < (share+1)*4/g.shares; phase++ {
 		p.forBlocks(images, func(firstRow, count int) { p.block(s, pixels, sums, phase, firstRow, count, stride) })
 		offset := (phase/2*g.kernelW + phase%2) * tap
-		p.taps.run(dw[offset:], sums, p.zeros, g.smallC, paddedStride(tap), 2*g.kernelW*tap, 2*tap, g.bigC, g.smallC, g.smallC, noFloor)
+		p.taps.run(dw[offset:], sums, p.zeros, g.smallC, paddedStride(tap), 2*g.kernelW*tap, 2*tap, g.bigC, g.smallC,
+			g.smallC, noFloor)
 		if reset {
 			continue
 		}
@@ -310,8 +321,10 @@ func (p *winogradGradient) block(s *convWorker, pixels, sums []float32, phase, f
 	p.bigTiles(s.inputs, s.big, phase, firstRow, count, inputs, g.bigC)
 	for i := range p.panels.Count {
 		offset, width, _ := p.panels.At(i)
-		m := partProducts{a: s.inputs, b: pixels[firstRow*p.tilesX*g.smallC+offset:], c: sums[offset:], count: p.parts, rows: g.bigC, steps: n, width: width,
-			aPart: inputs, aRow: 1, aStep: g.bigC, bPart: stride, bStep: g.smallC, cPart: paddedStride(g.bigC * g.smallC), cRow: g.smallC, add: firstRow > 0}
+		m := partProducts{a: s.inputs, b: pixels[firstRow*p.tilesX*g.smallC+offset:], c: sums[offset:], count: p.parts,
+			rows: g.bigC, steps: n, width: width,
+			aPart: inputs, aRow: 1, aStep: g.bigC, bPart: stride, bStep: g.smallC, cPart: paddedStride(g.bigC * g.smallC),
+			cRow: g.smallC, add: firstRow > 0}
 		m.multiply(s, p.rows, p.cRows)
 	}
 }

@@ -258,7 +258,8 @@ type product3 struct {
 }
 
 func newProduct3(c *conv3, batch int, input, output images, padH, padW int, reversed bool) *product3 {
-	p := &product3{c: c, input: input, output: output, padH: padH, padW: padW, reversed: reversed, panels: simd.NewPanels(output.c), zeros: make([]float32, output.pitch)}
+	p := &product3{c: c, input: input, output: output, padH: padH, padW: padW, reversed: reversed,
+		panels: simd.NewPanels(output.c), zeros: make([]float32, output.pitch)}
 	p.inputPitch = rowPitch(input.pitch)
 	p.weightStride = paddedStride(input.c * output.pitch)
 	p.tiling = newTiling(batch, output.h, output.w, 36*(p.inputPitch+output.pitch), 36*p.weightStride)
@@ -311,7 +312,8 @@ func (p *product3) tap(_, i int) {
 	count := min(packRows, p.input.c-start)
 	n, m := p.input.c*p.output.c, p.input.c*p.output.pitch
 	if p.reversed {
-		simd.Transpose(p.taps[(8-tap)*m+start*p.output.pitch:], p.w[tap*n+start:(tap+1)*n], p.output.pitch, p.input.c, p.output.c, count)
+		simd.Transpose(p.taps[(8-tap)*m+start*p.output.pitch:], p.w[tap*n+start:(tap+1)*n], p.output.pitch, p.input.c,
+			p.output.c, count)
 		return
 	}
 	for k := start; k < start+count; k++ {
@@ -333,7 +335,8 @@ func (p *product3) pack(_, i int) {
 		src = p.w
 	}
 	tap := p.input.c * p.output.pitch
-	filters36.run(p.weights[offset*p.input.c+k*width:], src[k*p.output.pitch+offset:], width, p.weightStride, 3*tap, tap, min(packRows, p.input.c-k), width, p.output.pitch)
+	filters36.run(p.weights[offset*p.input.c+k*width:], src[k*p.output.pitch+offset:], width, p.weightStride, 3*tap, tap,
+		min(packRows, p.input.c-k), width, p.output.pitch)
 }
 
 func (p *product3) block(worker, i int) {
@@ -371,7 +374,8 @@ func (p *product3) multiply(w *worker3, i, n int) {
 	t.Steps, t.AStep, t.Segs, t.Blocks, t.Flags = p.input.c, 1, 1, 1, 0
 	part := i / p.panels.Count
 	offset, width, _ := p.panels.At(i % p.panels.Count)
-	t.A, t.B, t.C = w.inputs[part*p.inputStride:], p.weights[part*p.weightStride+offset*p.input.c:], w.products[part*p.outputStride+offset:]
+	t.A, t.B, t.C = w.inputs[part*p.inputStride:], p.weights[part*p.weightStride+offset*p.input.c:],
+		w.products[part*p.outputStride+offset:]
 	t.Width, t.BStep = width, width
 	t.Product(p.rows, p.cRows, n, width)
 }

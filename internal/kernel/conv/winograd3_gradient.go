@@ -98,7 +98,8 @@ func (p *gradient3) group(worker, group int) {
 // toTaps transforms the sums of some channels.
 func (p *gradient3) toTaps(dst, sums []float32, firstChannel, count int) {
 	offset, tap := firstChannel*p.small.pitch, p.big.c*p.small.pitch
-	taps36.run(dst[offset:], sums[offset:], nil, p.small.pitch, p.sumStride, 3*tap, tap, count, p.small.pitch, p.small.pitch, noFloor)
+	taps36.run(dst[offset:], sums[offset:], nil, p.small.pitch, p.sumStride, 3*tap, tap, count, p.small.pitch,
+		p.small.pitch, noFloor)
 }
 
 // transform transforms row firstRow+r of the tiles, to row r of the scratch.
@@ -111,11 +112,13 @@ func (p *gradient3) transform(w *worker3, firstRow, r int) {
 		return array[image*n : (image+1)*n]
 	}
 	columns := 4*p.tilesX + 2
-	p.big.copyPadded(w.strip, imageOf(p.x, p.big.size()), imageOf(p.gateX, p.big.size()), p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
+	p.big.copyPadded(w.strip, imageOf(p.x, p.big.size()), imageOf(p.gateX, p.big.size()), p.c.activation, 4*y-p.padH,
+		-p.padW, 6, columns)
 	inputs36.run(w.inputs[r*p.tilesX*p.bigPitch:], w.strip, p.big.pitch, p.bigStride,
 		columns*p.big.pitch, p.big.pitch, p.tilesX, p.bigPitch, 4*p.big.pitch)
 	columns = 4 * p.tilesX
-	p.small.copyPadded(w.pixels, imageOf(p.y, p.small.size()), imageOf(p.gateY, p.small.size()), p.c.activation, 4*y, 0, 4, columns)
+	p.small.copyPadded(w.pixels, imageOf(p.y, p.small.size()), imageOf(p.gateY, p.small.size()), p.c.activation, 4*y, 0, 4,
+		columns)
 	pixels36.run(w.products[r*p.tilesX*p.smallPitch:], w.pixels, p.small.pitch, p.smallStride,
 		columns*p.small.pitch, p.small.pitch, p.tilesX, p.smallPitch, 4*p.small.pitch)
 }

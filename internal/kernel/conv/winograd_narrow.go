@@ -18,12 +18,14 @@ type winogradNarrow struct {
 
 // winogradNarrowFits reports whether the method supports a geometry, and whether it is faster.
 func winogradNarrowFits(g *geometry) bool {
-	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC >= 2 && g.bigC <= 4 && g.smallC%16 == 0 && g.padH == 1 && g.padW == 1 &&
+	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC >= 2 && g.bigC <= 4 && g.smallC%16 == 0 &&
+		g.padH == 1 && g.padW == 1 &&
 		g.bigH == 2*g.smallH && g.bigW == 2*g.smallW
 }
 
 func newWinogradNarrow(g *geometry) *winogradNarrow {
-	p := &winogradNarrow{g: g, blocksX: g.smallW/2 + 1, blocksY: g.smallH/2 + 1, weights: make([]float32, 9*g.smallC*16), zeros: make([]float32, 16)}
+	p := &winogradNarrow{g: g, blocksX: g.smallW/2 + 1, blocksY: g.smallH/2 + 1, weights: make([]float32, 9*g.smallC*16),
+		zeros: make([]float32, 16)}
 	p.rows, p.cRows = simd.RowTable(p.blocksX*p.blocksY, g.smallC), simd.RowTable(p.blocksX*p.blocksY, 16)
 	return p
 }
@@ -70,7 +72,8 @@ func (p *winogradNarrow) image(s *convWorker, small, bias, out []float32, flags 
 	n := p.blocksX * p.blocksY
 	for i := range p.blocksY { // place 2i of the padded rows sees small rows 2i-1, 2i and 2i+1
 		src := small[(2*i-1+g.smallTop)*g.smallLine+(g.smallTop-1)*g.smallC:]
-		inputs9.run(s.inputs[i*p.blocksX*g.smallC:], src, g.smallC, n*g.smallC, g.smallLine, g.smallC, p.blocksX, g.smallC, 2*g.smallC)
+		inputs9.run(s.inputs[i*p.blocksX*g.smallC:], src, g.smallC, n*g.smallC, g.smallLine, g.smallC, p.blocksX, g.smallC,
+			2*g.smallC)
 	}
 	t.Steps, t.AStep, t.Segs, t.Blocks, t.Width, t.BStep, t.Flags = g.smallC, 1, 1, 1, 16, 16, 0
 	for uv := range 9 {

@@ -55,7 +55,8 @@ func dropout(a *attributes) compute {
 	attribute(a, "ratio", float32(0.5))
 	attribute(a, "seed", 0)
 	return func(in []*value) *value {
-		if training := optionalInput(in, 2); training != nil && slices.ContainsFunc(training.ints, func(v int64) bool { return v != 0 }) {
+		if training := optionalInput(in, 2); training != nil &&
+			slices.ContainsFunc(training.ints, func(v int64) bool { return v != 0 }) {
 			panic(failf("it is in training mode; want a network exported for inference"))
 		}
 		return in[0]

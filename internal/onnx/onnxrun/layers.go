@@ -67,7 +67,8 @@ func (w window) forImages(height, width int) (window, [2]int) {
 		}
 		space := n + w.pads[k] + w.pads[2+k] - extent
 		if n < 1 || space < 0 {
-			panic(failf("windows of %d by %d pixels do not fit into images of %d by %d", w.kernel[0], w.kernel[1], height, width))
+			panic(failf("windows of %d by %d pixels do not fit into images of %d by %d",
+				w.kernel[0], w.kernel[1], height, width))
 		}
 		out[k] = space/w.strides[k] + 1
 		// A further window must start in the image or in the padding before it.
@@ -101,7 +102,8 @@ func convolution(a *attributes) compute {
 		f := weights.convert(filters, kernelWeights)
 		if k := geometry.kernel[0]; geometry.isSquare() && groups == 1 && max(geometry.pads[0], geometry.pads[1]) < k {
 			shape := kernel.ConvShape{Batch: n, InH: height, InW: width, InC: c,
-				OutH: out[0], OutW: out[1], OutC: filters.shape[0], Kernel: k, Stride: geometry.strides[0], PadH: geometry.pads[0], PadW: geometry.pads[1]}
+				OutH: out[0], OutW: out[1], OutC: filters.shape[0], Kernel: k, Stride: geometry.strides[0], PadH: geometry.pads[0],
+				PadW: geometry.pads[1]}
 			if plans[shape] == nil {
 				plans[shape] = must(conv.New(shape, kernel.LinearActivation))
 			}
@@ -188,7 +190,8 @@ func convTranspose(a *attributes) compute {
 	w := windowOf(a)
 	a.require("group", 1)
 	outputPadding := attribute(a, "output_padding", []int{0, 0})
-	if len(outputPadding) != 2 || min(outputPadding[0], outputPadding[1]) < 0 || max(outputPadding[0], outputPadding[1]) > maxPixels {
+	if len(outputPadding) != 2 || min(outputPadding[0], outputPadding[1]) < 0 ||
+		max(outputPadding[0], outputPadding[1]) > maxPixels {
 		panic(failf("its attribute \"output_padding\" is %v; want two integers of at least 0", outputPadding))
 	}
 	if w.auto != "NOTSET" && w.auto != "VALID" {
@@ -202,7 +205,8 @@ func convTranspose(a *attributes) compute {
 		n, c, height, width := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
 		geometry := w
 		geometry.kernel = [2]int{filters.shape[2], filters.shape[3]}
-		if k := geometry.kernel[0]; !geometry.isSquare() || w.kernel != [2]int{} && w.kernel != geometry.kernel || max(w.pads[0], w.pads[1]) >= k || min(height, width, n) < 1 {
+		if k := geometry.kernel[0]; !geometry.isSquare() || w.kernel != [2]int{} && w.kernel != geometry.kernel ||
+			max(w.pads[0], w.pads[1]) >= k || min(height, width, n) < 1 {
 			panic(failf("weights of shape %v with strides %v, dilations %v and pads %v on images %v: "+
 				"transposed convolutions are computed only for square kernels larger than their pads, with one stride and no dilation", filters.shape, w.strides, w.dilations, w.pads, x.shape))
 		}
@@ -216,7 +220,8 @@ func convTranspose(a *attributes) compute {
 		y := newFloats([]int{n, filters.shape[1], out[0], out[1]})
 		y.nhwc = true
 		shape := kernel.ConvShape{Batch: n, InH: height, InW: width, InC: c,
-			OutH: out[0], OutW: out[1], OutC: filters.shape[1], Kernel: geometry.kernel[0], Stride: w.strides[0], PadH: w.pads[0], PadW: w.pads[1]}
+			OutH: out[0], OutW: out[1], OutC: filters.shape[1], Kernel: geometry.kernel[0], Stride: w.strides[0],
+			PadH: w.pads[0], PadW: w.pads[1]}
 		if plans[shape] == nil {
 			plans[shape] = must(conv.NewTranspose(shape, kernel.LinearActivation))
 		}
@@ -299,7 +304,8 @@ func gemm(a *attributes) compute {
 			f = weights.convert(w, transposedMatrix)
 		}
 		bias := optionalInput(in, 2)
-		if bias != nil && alpha == 1 && beta == 1 && len(bias.shape) > 0 && len(bias.floats) == columns && bias.shape[len(bias.shape)-1] == columns {
+		if bias != nil && alpha == 1 && beta == 1 && len(bias.shape) > 0 && len(bias.floats) == columns &&
+			bias.shape[len(bias.shape)-1] == columns {
 			plans.multiply(x.floats, f, bias.floats, y.floats, x.shape[0], inner, columns)
 			return y
 		}

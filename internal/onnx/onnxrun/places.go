@@ -164,7 +164,8 @@ func sliceAxes(shape, starts, ends, axes, steps []int) [][]int {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		panic(failf("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps)))
+		panic(failf("it has %d starts, %d ends, %d axes and %d steps; want as many of each",
+			len(starts), len(ends), len(axes), len(steps)))
 	}
 	resolveAxes(axes, len(shape))
 	indices := make([][]int, len(shape))

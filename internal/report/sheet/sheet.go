@@ -413,7 +413,8 @@ func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, erro
 		return nil, fmt.Errorf("view sheet: %w", err)
 	}
 	o = o.withDefaults()
-	t := &raster.Tiles{Title: fmt.Sprintf("%s: views of random images", d.Name()), ColumnLabels: []string{"image"}, Scale: o.Scale}
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: views of random images", d.Name()), ColumnLabels: []string{"image"},
+		Scale: o.Scale}
 	for i, step := range p {
 		t.Subtitle += []string{"", ", "}[min(i, 1)] + step.Name
 	}
@@ -452,7 +453,8 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 	}
 	batch, _ := b.Next() // the first batch consists of groups
 	groups := slices.Collect(slices.Chunk(batch.Indices[:min(len(batch.Indices), o.Rows*batch.Group)], batch.Group))
-	t := &raster.Tiles{Title: fmt.Sprintf("%s: groups of %d images", d.Name(), batch.Group), Subtitle: "factors that differ from the first image", Scale: o.Scale}
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: groups of %d images", d.Name(), batch.Group),
+		Subtitle: "factors that differ from the first image", Scale: o.Scale}
 	if t.Rows, _, err = picturesOf(d, groups); err != nil {
 		return nil, fmt.Errorf("group sheet: %w", err)
 	}
@@ -465,7 +467,8 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 // Pairs shows pairs of images, one per row, with a label.
 func Pairs(d datasets.Dataset, title, subtitle string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
 	if len(pairs) == 0 || len(pairs) != len(labels) {
-		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
+		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one",
+			len(pairs), len(labels))
 	}
 	var images [][]int
 	for _, p := range pairs {

@@ -54,7 +54,8 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 // thumbnailSheet lays pictures on an almost square sheet, reduced by an integer factor, with a palette if it can.
 func thumbnailSheet(pictures []image.Image, reduction int) (image.Image, web.Thumbnails) {
 	size := pictures[0].Bounds()
-	t := web.Thumbnails{Width: (size.Dx() + reduction - 1) / reduction, Height: (size.Dy() + reduction - 1) / reduction, Across: 1, Count: len(pictures)}
+	t := web.Thumbnails{Width: (size.Dx() + reduction - 1) / reduction, Height: (size.Dy() + reduction - 1) / reduction,
+		Across: 1, Count: len(pictures)}
 	for t.Across*t.Across*t.Width < len(pictures)*t.Height {
 		t.Across++
 	}

@@ -278,7 +278,8 @@ func NewDecoder(n *weights.Operations) *Decoder {
 		d.Arguments = append(d.Arguments, max(size, 1)) // -1, the number of rows, becomes 1
 	}
 	for _, o := range n.List {
-		d.Operations = append(d.Operations, Operation{Name: o.Name, Inputs: o.Inputs, Output: o.Output, Attributes: o.Attributes})
+		d.Operations = append(d.Operations,
+			Operation{Name: o.Name, Inputs: o.Inputs, Output: o.Output, Attributes: o.Attributes})
 	}
 	for _, c := range n.Constants {
 		d.Constants = append(d.Constants, newConstant(c))

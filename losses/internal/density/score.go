@@ -17,7 +17,8 @@ import (
 )
 
 // ScoreMatching adds the node that losses.ScoreMatching documents.
-func ScoreMatching(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, images, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
+func ScoreMatching(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, images, noise *gorgonia.Node,
+	sigma float64) (*gorgonia.Node, error) {
 	y, err := Noised(images, noise, nil, sigma)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,8 @@ func ScoreMatching(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, kno
 }
 
 // Score is [ScoreMatching] for images y that already contain the noise.
-func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, noise *gorgonia.Node, sigma float64) (*gorgonia.Node, error) {
+func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, noise *gorgonia.Node,
+	sigma float64) (*gorgonia.Node, error) {
 	if y.Graph() == nil {
 		return nil, fmt.Errorf("score matching: %w", graph.Wanted("images or noise of a graph", "constants"))
 	}

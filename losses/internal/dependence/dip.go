@@ -30,7 +30,8 @@ func DIP(mean, logVariance *gorgonia.Node, offDiagonal, diagonal float64) (*gorg
 					kernels.DIP(t, in[0], check.Buffer(in, 1), out, offDiagonal, diagonal, rows, d)
 				},
 				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
-					kernels.DIPGradient(t, in[0], check.Buffer(in, 1), dout, din[0], check.Buffer(din, 1), offDiagonal, diagonal, rows, d)
+					kernels.DIPGradient(t, in[0], check.Buffer(in, 1), dout, din[0], check.Buffer(din, 1), offDiagonal, diagonal,
+						rows, d)
 				},
 			}, nil
 		},

@@ -48,7 +48,8 @@ func ParseEstimator(name string) (Estimator, error) {
 // TotalCorrelation adds the node that losses.TotalCorrelation documents; with blocks losses.BlockCorrelation, and with
 // a mask losses.ConditionalTotalCorrelation. Its time grows with n^2 D, and its memory with n D. If only one row has a
 // set of active columns, the stratified weight is 1.
-func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estimator, dataSize int, blocks ...[]int) (*gorgonia.Node, error) {
+func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estimator, dataSize int,
+	blocks ...[]int) (*gorgonia.Node, error) {
 	in := check.Optional(z, mean, logVariance, mask)
 	return graph.Apply(graph.Spec{
 		Name: "minibatch tc",
@@ -63,13 +64,15 @@ func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estim
 			}
 			minDataSize := map[Estimator]int{Minibatch: math.MinInt, Weighted: 1, Stratified: in[0][0]}
 			if low, ok := minDataSize[estimator]; !ok || dataSize < low {
-				return nil, graph.Wanted("an estimator, and the size of the data set for weighted and stratified", []any{estimator, dataSize})
+				return nil, graph.Wanted("an estimator, and the size of the data set for weighted and stratified",
+					[]any{estimator, dataSize})
 			}
 			return tensor.ScalarShape(), nil
 		},
 		New: graph.Bodies(newTC[float32](estimator, dataSize, blocks), newTC[float64](estimator, dataSize, blocks)),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
-			return recordTC(kernels.Mixtures{Rows: in[0][0], Columns: in[0][1], Blocks: blocks, Estimator: int(estimator), Size: dataSize}), nil
+			return recordTC(kernels.Mixtures{Rows: in[0][0], Columns: in[0][1], Blocks: blocks, Estimator: int(estimator),
+				Size: dataSize}), nil
 		},
 	}, in...)
 }

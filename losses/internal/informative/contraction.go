@@ -147,7 +147,8 @@ type contraction[T graph.Float] struct {
 func newContraction[T graph.Float](s Settings) func(in []tensor.Shape) *contraction[T] {
 	return func(in []tensor.Shape) *contraction[T] {
 		n := in[0][0]
-		c := &contraction[T]{Settings: s.withDefaults(in), width: in[0][1], factors: check.Factors(in[1]), blocks: pairs.NewBlocks[T](n)}
+		c := &contraction[T]{Settings: s.withDefaults(in), width: in[0][1], factors: check.Factors(in[1]),
+			blocks: pairs.NewBlocks[T](n)}
 		for _, f := range c.Factors {
 			if f.Kind == Absolute && !s.Add {
 				c.squareFactors = append(c.squareFactors, f)

@@ -319,7 +319,8 @@ func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia
 			case labelRows != rows:
 				return nil, graph.Wanted(fmt.Sprintf("%d rows of labels", rows), in[1])
 			case total != k || len(columns) != len(sizes):
-				return nil, graph.Wanted(fmt.Sprintf("blocks of %d columns of weights, with one column of labels each", k), [2][]int{sizes, columns})
+				return nil, graph.Wanted(fmt.Sprintf("blocks of %d columns of weights, with one column of labels each", k),
+					[2][]int{sizes, columns})
 			}
 			for _, c := range columns {
 				if c < 0 || c >= l {

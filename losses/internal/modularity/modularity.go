@@ -18,7 +18,8 @@ import (
 )
 
 // Modularity adds the node that losses.Modularity documents.
-func Modularity(d factor.Deviation, a factor.Aggregate, unbiased bool, z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
+func Modularity(d factor.Deviation, a factor.Aggregate, unbiased bool, z, groups *gorgonia.Node,
+	blocks ...factor.Block) (*gorgonia.Node, error) {
 	blocks, err := check.OrEven(blocks, z, groups)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", d, err)
@@ -78,7 +79,8 @@ type modularity[T graph.Float] struct {
 	eager  bool // compute gradients together with values, because earlier steps needed them
 }
 
-func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, unbiased bool, blocks []factor.Block) func([]tensor.Shape) *modularity[T] {
+func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, unbiased bool,
+	blocks []factor.Block) func([]tensor.Shape) *modularity[T] {
 	return func(in []tensor.Shape) *modularity[T] {
 		rows, factors := in[0][0], check.Factors(in[1])
 		m := &modularity[T]{aggregate: a, unbiased: unbiased, columns: in[0][1], groupings: make([]*grouping[T], factors)}

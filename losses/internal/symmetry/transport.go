@@ -256,7 +256,8 @@ func LSBD(z, y *gorgonia.Node) (*gorgonia.Node, error) {
 // PublicLSBD adds the node that losses.PublicLSBD documents.
 func PublicLSBD(z, y *gorgonia.Node, m, spheres, euclideans int) (*gorgonia.Node, error) {
 	if m < 1 || spheres < 0 || euclideans < 0 {
-		return nil, fmt.Errorf("public lsbd: %w", graph.Wanted("m >= 1 and no negative numbers of spaces", []int{m, spheres, euclideans}))
+		return nil, fmt.Errorf("public lsbd: %w", graph.Wanted("m >= 1 and no negative numbers of spaces",
+			[]int{m, spheres, euclideans}))
 	}
 	return graph.Apply(graph.Spec{
 		Name:  "public lsbd",

@@ -298,7 +298,8 @@ func (t Table) Validate(exact [][]float64) error {
 		}
 		for i := range t.Rows() {
 			if level := t.Levels[i*len(t.Factors)+j]; level < factor.Unknown || level >= f.Size {
-				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown", i, level, f.Name, f.Size-1)
+				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown",
+					i, level, f.Name, f.Size-1)
 			}
 		}
 	}
@@ -315,11 +316,13 @@ func validGroup(f factor.Factor) error {
 		return nil
 	}
 	if len(f.Rotations) != f.Size || f.Kind != factor.Categorical {
-		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor", f.Name, f.Kind, f.Size, len(f.Rotations))
+		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor",
+			f.Name, f.Kind, f.Size, len(f.Rotations))
 	}
 	for l, g := range f.Rotations {
 		if !factor.IsRotation(&g) {
-			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1", f.Name, l, g)
+			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1",
+				f.Name, l, g)
 		}
 	}
 	return nil
@@ -331,19 +334,23 @@ func (t Table) validExact(exact [][]float64) error {
 		return nil
 	}
 	if len(exact) != len(t.Factors) {
-		return fmt.Errorf("there are exact values of %d factors; want one list, or nil, for each of the %d", len(exact), len(t.Factors))
+		return fmt.Errorf("there are exact values of %d factors; want one list, or nil, for each of the %d",
+			len(exact), len(t.Factors))
 	}
 	for j, values := range exact {
 		if values != nil && t.Factors[j].Kind != factor.Ordinal {
-			return fmt.Errorf("factor %q is %s, but has exact values; want an ordinal factor", t.Factors[j].Name, t.Factors[j].Kind)
+			return fmt.Errorf("factor %q is %s, but has exact values; want an ordinal factor",
+				t.Factors[j].Name, t.Factors[j].Kind)
 		}
 		if values != nil && len(values) != t.Rows() {
-			return fmt.Errorf("factor %q has %d exact values; want one for each of the %d codes", t.Factors[j].Name, len(values), t.Rows())
+			return fmt.Errorf("factor %q has %d exact values; want one for each of the %d codes",
+				t.Factors[j].Name, len(values), t.Rows())
 		}
 		for i, v := range values {
 			if unknown := t.Levels[i*len(t.Factors)+j] < 0; unknown && !math.IsNaN(v) || !unknown && v-v != 0 {
 				if unknown {
-					return fmt.Errorf("factors: row %d has the value %v of factor %q, and an unknown level; want NaN", i, v, t.Factors[j].Name)
+					return fmt.Errorf("factors: row %d has the value %v of factor %q, and an unknown level; want NaN",
+						i, v, t.Factors[j].Name)
 				}
 				return fmt.Errorf("factors: row %d has the value %v of factor %q; want finite numbers", i, v, t.Factors[j].Name)
 			}

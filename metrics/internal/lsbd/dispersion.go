@@ -41,7 +41,8 @@ func (s *Sample) notes() (notes []string) {
 		}
 		name := s.elements.Factors[j].Name
 		if dropped > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d rows do not count, as no other row has the same other factors", name, dropped))
+			notes = append(notes, fmt.Sprintf("%s: %d rows do not count, as no other row has the same other factors",
+				name, dropped))
 		}
 		if effects > 1 {
 			notes = append(notes, fmt.Sprintf("%s: too few rows agree in all other factors; an additive effect of each other factor is subtracted", name))
@@ -196,9 +197,12 @@ func (o *orbit) turnedBack(b, rest []float64, d, w int, tolerance float64) (r di
 
 // tetrahedral holds the rotations of the tetrahedron.
 var tetrahedral = [12][9]float64{
-	{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 0, 0, 0, -1, 0, 0, 0, -1}, {-1, 0, 0, 0, 1, 0, 0, 0, -1}, {-1, 0, 0, 0, -1, 0, 0, 0, 1},
-	{0, 1, 0, 0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 0, -1, -1, 0, 0}, {0, -1, 0, 0, 0, 1, -1, 0, 0}, {0, -1, 0, 0, 0, -1, 1, 0, 0},
-	{0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, 0, 1, -1, 0, 0, 0, -1, 0}, {0, 0, -1, 1, 0, 0, 0, -1, 0}, {0, 0, -1, -1, 0, 0, 0, 1, 0},
+	{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 0, 0, 0, -1, 0, 0, 0, -1}, {-1, 0, 0, 0, 1, 0, 0, 0, -1},
+	{-1, 0, 0, 0, -1, 0, 0, 0, 1},
+	{0, 1, 0, 0, 0, 1, 1, 0, 0}, {0, 1, 0, 0, 0, -1, -1, 0, 0}, {0, -1, 0, 0, 0, 1, -1, 0, 0},
+	{0, -1, 0, 0, 0, -1, 1, 0, 0},
+	{0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, 0, 1, -1, 0, 0, 0, -1, 0}, {0, 0, -1, 1, 0, 0, 0, -1, 0},
+	{0, 0, -1, -1, 0, 0, 0, 1, 0},
 }
 
 // groupScatter returns [geometry.RotationScatter] of the points M u(g) over all rotations g. The twelve rotations of

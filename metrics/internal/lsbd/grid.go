@@ -89,7 +89,8 @@ func (t *Grid) compare(factors []int, a, b int) int {
 func (t *Grid) checkGrid() error {
 	for i := 1; i < len(t.order); i++ {
 		if a, b := t.order[i-1], t.order[i]; t.compare(t.fixed, a, b) == 0 && t.compare(t.moving, a, b) == 0 {
-			return fmt.Errorf("codes %d and %d both have %s; want every combination once", a, b, factor.Describe(t.Factors, t.Row(a)))
+			return fmt.Errorf("codes %d and %d both have %s; want every combination once",
+				a, b, factor.Describe(t.Factors, t.Row(a)))
 		}
 	}
 	grid, at := factor.Grid(t.circles), make([]int, len(t.circles))
@@ -115,7 +116,8 @@ func (t *Grid) missing(cell, object int) error {
 		want[t.moving[c]] = cell % t.circles[c].Size
 		cell /= t.circles[c].Size
 	}
-	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels", factor.Describe(t.Factors, want))
+	return fmt.Errorf("there is no code for %s; want every combination of the circular factors' levels",
+		factor.Describe(t.Factors, want))
 }
 
 // objectName names the object of a row by the levels of its fixed factors.
@@ -125,7 +127,8 @@ func objectName(t levels.Table, fixed []int, row int) string {
 
 // uniform reports whether the rotations of the grid have the moments of the whole group.
 func (t *Grid) uniform() bool {
-	return !slices.ContainsFunc(t.circles, func(f factor.Factor) bool { return f.Rotations != nil && !uniform(f.Rotations) })
+	return !slices.ContainsFunc(t.circles,
+		func(f factor.Factor) bool { return f.Rotations != nil && !uniform(f.Rotations) })
 }
 
 // inner returns the stride of the levels of circle k, in cells.

@@ -187,7 +187,8 @@ func (d *Design) Choose(
 			best = &Subgroup{s, space}
 		}
 	}
-	best.Remark = fmt.Sprintf("%s is measured in each space of the codes separately; the best has the columns %v", d.Factors[k].Name, best.Columns)
+	best.Remark = fmt.Sprintf("%s is measured in each space of the codes separately; the best has the columns %v",
+		d.Factors[k].Name, best.Columns)
 	return best, nil
 }
 
@@ -334,7 +335,8 @@ func (s *search) angle(level, turns int) (sin, cos float64) {
 func (s *search) dispersion(w int) float64 {
 	least := math.Inf(1)
 	for _, turns := range []int{w, -w} {
-		least = min(least, turnedScatter(s.points, func(i int) (sin, cos float64) { return s.angle(i/s.inner%s.size, turns) }))
+		least = min(least, turnedScatter(s.points,
+			func(i int) (sin, cos float64) { return s.angle(i/s.inner%s.size, turns) }))
 	}
 	return least
 }

@@ -29,7 +29,8 @@ const (
 // Nearest finds the k nearest train rows of each test row, by cosine similarity or by Euclidean distance.
 func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int, cosine bool) (*Neighbours, error) {
 	d := codes.Cols
-	s := &neighbourSearch{k: k, columns: d, train: codes.Take(train), test: codes.Take(test), constants: make([]float64, len(train)),
+	s := &neighbourSearch{k: k, columns: d, train: codes.Take(train), test: codes.Take(test),
+		constants:  make([]float64, len(train)),
 		neighbours: Neighbours{Rows: make([]int, len(test)*k), Scores: make([]float64, len(test)*k)}}
 	if cosine {
 		normaliseRows(s.train, d)
@@ -157,7 +158,10 @@ func (l *candidates) add(row int, score float32) {
 	if len(l.list) < max(l.full, 4*l.k) {
 		return
 	}
-	slices.SortFunc(l.list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) })
+	slices.SortFunc(l.list, func(a,
+		b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
+	})
 	l.minScore = l.list[l.k-1].score - l.margin
 	n := len(l.list)
 	for l.list[n-1].score < l.minScore {

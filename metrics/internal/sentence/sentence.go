@@ -62,7 +62,8 @@ func Affordable(
 		return b, err
 	}
 	if s == nil {
-		return b, fmt.Errorf("the sentence has %.2g tuples of %d rows; measuring %d tuples of random rows: %w", whole, n, allowed, none)
+		return b, fmt.Errorf("the sentence has %.2g tuples of %d rows; measuring %d tuples of random rows: %w",
+			whole, n, allowed, none)
 	}
 	order := s.Perm(n)
 	fits := func(m int) (bool, error) {
@@ -94,7 +95,8 @@ func Affordable(
 func chosenRows(b logic.Batch, rows []int) logic.Batch {
 	rows = slices.Clone(rows)
 	slices.Sort(rows)
-	b.Codes, b.Values, b.Labels = levels.Chosen(b.Codes, rows), levels.Chosen(b.Values, rows), levels.Chosen(b.Labels, rows)
+	b.Codes, b.Values, b.Labels = levels.Chosen(b.Codes, rows), levels.Chosen(b.Values, rows),
+		levels.Chosen(b.Labels, rows)
 	b.Moves, b.Groups = levels.Chosen(b.Moves, rows), levels.Chosen(b.Groups, rows)
 	return b
 }

@@ -36,7 +36,8 @@ func (m *Importances) add(j int, importance []float64, train float64) {
 
 // Join adds the importances for other factors, given the numbers of these factors.
 func (m *Importances) Join(x *Importances, factors []int) {
-	m.Factors, m.Train, m.Test = append(m.Factors, levels.Chosen(factors, x.Factors)...), append(m.Train, x.Train...), append(m.Test, x.Test...)
+	m.Factors, m.Train, m.Test = append(m.Factors, levels.Chosen(factors, x.Factors)...), append(m.Train, x.Train...),
+		append(m.Test, x.Test...)
 	for c, v := range x.Of {
 		m.Of[c] = append(m.Of[c], v...)
 	}

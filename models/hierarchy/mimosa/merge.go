@@ -118,7 +118,8 @@ func (r *run) merge(ctx context.Context, parts, edges [][]int32) ([][]int32, err
 		nearest := knn{k: 1, skip: -1}
 		scratch := make([]float64, r.d*r.d)
 		for i, p := range pairs[from:group] {
-			common := (r.overlap(edges[p.a], trees[p.b], &nearest, scratch) + r.overlap(edges[p.b], trees[p.a], &nearest, scratch)) / 2
+			common := (r.overlap(edges[p.a], trees[p.b], &nearest, scratch) + r.overlap(edges[p.b], trees[p.a], &nearest,
+				scratch)) / 2
 			joined[from+i] = common >= r.o.MinCommonEdges*math.Ldexp(1, -int(dim(p.a)))
 		}
 	})

@@ -67,9 +67,11 @@ func (o *Options) Validate() error {
 	case o.MinInitial < 1:
 		return config.Invalid("min_initial", "%d is out of range; want 1 or more", o.MinInitial)
 	case !(o.MinMerged > 0 && o.MinMerged <= math.MaxInt32):
-		return config.Invalid("min_merged", "%v is out of range; want a fraction of the codes below 1, or a number of codes", o.MinMerged)
+		return config.Invalid("min_merged", "%v is out of range; want a fraction of the codes below 1, or a number of codes",
+			o.MinMerged)
 	case o.MinMerged > 1 && o.MinMerged != math.Trunc(o.MinMerged):
-		return config.Invalid("min_merged", "%v codes is not a whole number; want a whole number, or a fraction of the codes below 1", o.MinMerged)
+		return config.Invalid("min_merged",
+			"%v codes is not a whole number; want a whole number, or a fraction of the codes below 1", o.MinMerged)
 	case !(o.MinCommonEdges > 0) || math.IsInf(o.MinCommonEdges, 0):
 		return config.Invalid("min_common_edges", "%v is out of range; want more than 0", o.MinCommonEdges)
 	case !(o.MaxLengths >= 0) || math.IsInf(o.MaxLengths, 0):

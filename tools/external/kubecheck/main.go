@@ -63,25 +63,32 @@ func spec(s *batch.JobSpec) (all []string) {
 	}
 	problem(s.CompletionMode == nil || *s.CompletionMode != batch.IndexedCompletion, "completionMode: want Indexed")
 	problem(s.Completions == nil || *s.Completions < 1 || *s.Completions > 100000, "completions: want 1 to 100000")
-	problem(s.Parallelism == nil || *s.Parallelism < 1 || *s.Parallelism > *s.Completions, "parallelism: want 1 to completions")
+	problem(s.Parallelism == nil || *s.Parallelism < 1 || *s.Parallelism > *s.Completions,
+		"parallelism: want 1 to completions")
 	problem(s.BackoffLimitPerIndex == nil || *s.BackoffLimitPerIndex < 0, "backoffLimitPerIndex: want 0 or more")
-	problem(s.MaxFailedIndexes == nil || *s.MaxFailedIndexes < 0 || *s.MaxFailedIndexes > *s.Completions, "maxFailedIndexes: want at most completions")
+	problem(s.MaxFailedIndexes == nil || *s.MaxFailedIndexes < 0 || *s.MaxFailedIndexes > *s.Completions,
+		"maxFailedIndexes: want at most completions")
 	problem(s.PodFailurePolicy == nil || len(s.PodFailurePolicy.Rules) == 0, "podFailurePolicy: want rules")
 	if all != nil {
 		return all
 	}
 	ignored := false
 	for i, r := range s.PodFailurePolicy.Rules {
-		problem((r.OnExitCodes == nil) == (r.OnPodConditions == nil), fmt.Sprintf("rule %d: want exit codes or conditions", i))
-		problem(!slices.Contains([]batch.PodFailurePolicyAction{batch.PodFailurePolicyActionIgnore, batch.PodFailurePolicyActionFailIndex,
-			batch.PodFailurePolicyActionCount, batch.PodFailurePolicyActionFailJob}, r.Action), fmt.Sprintf("rule %d: action %s", i, r.Action))
+		problem((r.OnExitCodes == nil) == (r.OnPodConditions == nil),
+			fmt.Sprintf("rule %d: want exit codes or conditions", i))
+		problem(!slices.Contains([]batch.PodFailurePolicyAction{batch.PodFailurePolicyActionIgnore,
+			batch.PodFailurePolicyActionFailIndex,
+			batch.PodFailurePolicyActionCount, batch.PodFailurePolicyActionFailJob}, r.Action), fmt.Sprintf("rule %d: action %s",
+			i, r.Action))
 		if c := r.OnExitCodes; c != nil {
-			problem(!slices.IsSorted(c.Values) || len(c.Values) == 0 || c.Operator == batch.PodFailurePolicyOnExitCodesOpIn && slices.Contains(c.Values, 0),
-				fmt.Sprintf("rule %d: exit codes %d: want sorted ones, without 0", i, c.Values))
-			problem(c.ContainerName == nil || *c.ContainerName != s.Template.Spec.Containers[0].Name, fmt.Sprintf("rule %d: no such container", i))
+			problem(!slices.IsSorted(c.Values) || len(c.Values) == 0 || c.Operator == batch.PodFailurePolicyOnExitCodesOpIn &&
+				slices.Contains(c.Values, 0), fmt.Sprintf("rule %d: exit codes %d: want sorted ones, without 0", i, c.Values))
+			problem(c.ContainerName == nil || *c.ContainerName != s.Template.Spec.Containers[0].Name,
+				fmt.Sprintf("rule %d: no such container", i))
 		}
 		for _, c := range r.OnPodConditions {
-			ignored = ignored || c.Type == core.DisruptionTarget && c.Status == core.ConditionTrue && r.Action == batch.PodFailurePolicyActionIgnore
+			ignored = ignored || c.Type == core.DisruptionTarget && c.Status == core.ConditionTrue &&
+				r.Action == batch.PodFailurePolicyActionIgnore
 		}
 	}
 	problem(!ignored, "podFailurePolicy: want DisruptionTarget ignored")
@@ -107,7 +114,8 @@ func pod(p *core.PodSpec) (all []string) {
 			all = append(all, fmt.Sprintf("%s: requests and limits are %v and %v", name, request.String(), limit.String()))
 		}
 	}
-	if len(c.VolumeMounts) != 1 || c.VolumeMounts[0].Name != p.Volumes[0].Name || p.Volumes[0].PersistentVolumeClaim == nil {
+	if len(c.VolumeMounts) != 1 || c.VolumeMounts[0].Name != p.Volumes[0].Name ||
+		p.Volumes[0].PersistentVolumeClaim == nil {
 		all = append(all, "the container lacks the volume")
 	}
 	return all

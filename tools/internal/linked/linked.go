@@ -24,7 +24,8 @@ func Modules(root string) ([]Module, error) {
 	var list []Module
 	for _, system := range Systems {
 		operating, processor, _ := strings.Cut(system, "/")
-		c := exec.Command("go", "list", "-tags", "gpu", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/unravel")
+		c := exec.Command("go", "list", "-tags", "gpu", "-deps", "-f",
+			"{{with .Module}}{{if .Version}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/unravel")
 		c.Dir, c.Env = root, append(os.Environ(), "GOOS="+operating, "GOARCH="+processor, "CGO_ENABLED=0", "GOWORK=off")
 		var failure bytes.Buffer
 		c.Stderr = &failure
@@ -68,6 +69,7 @@ func Licences(dir string) (names []string, err error) {
 // isLicence reports whether a file has a usual name of a licence or notice.
 func isLicence(name string) bool {
 	upper := strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "PATENTS"}, func(begin string) bool { return strings.HasPrefix(upper, begin) }) &&
+	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "PATENTS"},
+		func(begin string) bool { return strings.HasPrefix(upper, begin) }) &&
 		!strings.HasSuffix(upper, ".GO")
 }

@@ -58,7 +58,8 @@ func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure 
 	return []Figure{
 		{Name: "losses", Caption: "Losses: the weighted sum and its parts, as the mean of each epoch.",
 			Draw: func(w io.Writer) error { return report.LossCurves(w, d.title("Losses during training"), names, log) }},
-		{Name: "reconstructions", Caption: "Images and their reconstructions.", Codes: true, Draw: d.decoding(d.drawReconstructions)},
+		{Name: "reconstructions", Caption: "Images and their reconstructions.",
+			Codes: true, Draw: d.decoding(d.drawReconstructions)},
 		{Name: "torus", Caption: "The circles of the latent space against the true factors.", Codes: true, Draw: d.drawTorus},
 		{Name: "spheres", Caption: "The spheres of the latent space, coloured by the direction of the object's axis that they follow, with a key.",
 			Codes: true, Draw: func(w io.Writer) error {
@@ -71,18 +72,21 @@ func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure 
 			})},
 		{Name: "codes", Caption: "Pairs of code columns before and after training, in colours mixed from the factors: the first three are red, green and blue.",
 			Codes: true, Draw: d.drawCodes},
-		{Name: "embedding", Caption: "Codes along their first two principal components, coloured by each factor.", Codes: true, Draw: d.drawEmbedding},
+		{Name: "embedding", Caption: "Codes along their first two principal components, coloured by each factor.",
+			Codes: true, Draw: d.drawEmbedding},
 		{Name: "retrieval", Caption: "Some images and the images with the nearest codes by cosine distance; marks show equal factors.", Codes: true,
 			Draw: d.drawRetrieval},
-		{Name: "med", Caption: "Mutual information of code columns and factors, and the columns that MED selects.", Codes: true,
-			Draw: d.drawMED},
+		{Name: "med", Caption: "Mutual information of code columns and factors, and the columns that MED selects.",
+			Codes: true, Draw: d.drawMED},
 		{Name: ComponentsName, Caption: "Codes of the earlier stage: true dimensions, components before and after merging, and each component separately.",
 			Draw: rundir.Bytes(d.Components)},
 		{Name: "hierarchy", Caption: "The hierarchy of the codes.", Draw: d.drawHierarchy},
-		{Name: "paths", Caption: "Decoded images as one dimension varies, for every path through the hierarchy.", Codes: true, Draw: d.decoding(d.drawPaths)},
+		{Name: "paths", Caption: "Decoded images as one dimension varies, for every path through the hierarchy.",
+			Codes: true, Draw: d.decoding(d.drawPaths)},
 		{Name: "histograms", Caption: "Every true dimension (rows) against every code column, where both are active, and its contribution to R4_c if R4_c was measured.",
 			Codes: true, Draw: d.drawHistograms},
-		{Name: "traversals", Caption: "Decoded images as one part of the code varies and the rest is fixed.", Codes: true, Draw: d.decoding(d.drawTraversals)},
+		{Name: "traversals", Caption: "Decoded images as one part of the code varies and the rest is fixed.",
+			Codes: true, Draw: d.decoding(d.drawTraversals)},
 		{Name: "traversals", Moves: true, Caption: "The same, as an animation.", Codes: true,
 			Draw: d.decoding(func(w io.Writer) error {
 				return report.AnimatedTraversals(w, decode.Of(d.Model, d.Codes), d.decoder())
@@ -248,12 +252,13 @@ func (d *Drawing) drawRetrieval(w io.Writer) error {
 	}
 	height, width, channels := d.Data.ImageShape()
 	images := report.Shown(d.Codes.Rows)
-	return report.Retrieval(w, d.title("Nearest neighbours by the codes"), d.Shown(), report.Images{Height: height, Width: width, Channels: channels,
-		Pixels: func(rows []int) []float32 {
-			pixels := make([]float32, len(rows)*height*width*channels)
-			datasets.Fill(d.Data, Gather(images, rows), pixels)
-			return pixels
-		}})
+	return report.Retrieval(w, d.title("Nearest neighbours by the codes"), d.Shown(),
+		report.Images{Height: height, Width: width, Channels: channels,
+			Pixels: func(rows []int) []float32 {
+				pixels := make([]float32, len(rows)*height*width*channels)
+				datasets.Fill(d.Data, Gather(images, rows), pixels)
+				return pixels
+			}})
 }
 
 // drawMED draws the matrix of the metric med, for an encoder without a decoder or a run that measures med.
@@ -323,7 +328,8 @@ func (d *Drawing) Explore(of []int, source weights.Source) (*web.Explore, error)
 	ranged, starts := Apart(d.Codes.Rows, exploreRanged), Apart(d.Codes.Rows, exploreStarts)
 	known, shown := Rows(d.Codes, ranged), Gather(d.Images, starts)
 	x := report.Explored{Codes: decode.Of(d.Model, known), At: Rows(d.Codes, starts), Starts: Gather(of, shown),
-		Names: report.FileNames(d.Data, shown), Decoder: d.decoder(), Followed: report.FollowedBy(d.InputOf(known, Gather(d.Images, ranged)))}
+		Names: report.FileNames(d.Data, shown), Decoder: d.decoder(),
+		Followed: report.FollowedBy(d.InputOf(known, Gather(d.Images, ranged)))}
 	x.Pixels = make([]float32, len(shown)*x.Decoder.Height*x.Decoder.Width*x.Decoder.Channels)
 	datasets.Fill(d.Data, shown, x.Pixels)
 	var err error

@@ -47,7 +47,9 @@ func Value(n *config.Node, want string) string {
 		return ""
 	}
 	if n.Path() == "seed" {
-		return fmt.Sprintf("several seeds make a sweep: write seeds: %s and a base into a file for unravel sweep", values.Inline())
+		return fmt.Sprintf("several seeds make a sweep: write seeds: %s and a base into a file for unravel sweep",
+			values.Inline())
 	}
-	return fmt.Sprintf("several values make a sweep: write product: {%s: %s} and a base into a file for unravel sweep", n.Path(), values.Inline())
+	return fmt.Sprintf("several values make a sweep: write product: {%s: %s} and a base into a file for unravel sweep",
+		n.Path(), values.Inline())
 }

@@ -20,7 +20,10 @@ func Complete(n *config.Node, parse func() (*config.Node, error), measureKeys, o
 // standIns adds overrides if an override replaces a drawn data set by the public data set that it imitates.
 func standIns(parse func() (*config.Node, error), overrides []string) []string {
 	const data = "dataset="
-	if !slices.ContainsFunc(overrides, func(o string) bool { return strings.HasPrefix(o, data) && !strings.Contains(o, "{") }) {
+	if !slices.ContainsFunc(overrides, func(o string) bool {
+		return strings.HasPrefix(o, data) &&
+			!strings.Contains(o, "{")
+	}) {
 		return overrides
 	}
 	n, err := parse()

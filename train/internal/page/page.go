@@ -74,7 +74,8 @@ func (c *Content) Page(ctx context.Context, d *figures.Drawing) (report.Page, er
 
 func (c *Content) codes(d *figures.Drawing) (*web.Codes, error) {
 	rows := report.PageRows(d.Codes.Rows, d.Codes.Cols)
-	return report.PageCodes(d.InputOf(figures.Rows(d.Codes, rows), rows), d.Data, rows, figures.Gather(c.DataRows, rows), d.Model.Spaces())
+	return report.PageCodes(d.InputOf(figures.Rows(d.Codes, rows), rows), d.Data, rows, figures.Gather(c.DataRows, rows),
+		d.Model.Spaces())
 }
 
 func (c *Content) facts(m models.Model) []report.Fact {

@@ -38,7 +38,8 @@ func (g *Logs) openEvents(step int64) error {
 		return err
 	}
 	if old == "" {
-		g.Events, err = tfevents.Create(g.Store.Path(fmt.Sprintf("%s%d.unravel", tfevents.FilePrefix, time.Now().Unix())), time.Now)
+		g.Events, err = tfevents.Create(g.Store.Path(fmt.Sprintf("%s%d.unravel", tfevents.FilePrefix, time.Now().Unix())),
+			time.Now)
 	} else {
 		g.Events, err = tfevents.Resume(old, step, time.Now, func(e *tfevents.Event) bool {
 			if e.FileVersion != "" {
@@ -123,12 +124,14 @@ func boardImage(picture []byte, most int) (*tfevents.Image, error) {
 		if err := raster.WritePNG(&out, reduced); err != nil {
 			return nil, err
 		}
-		picture, size = out.Bytes(), image.Config{ColorModel: color.RGBAModel, Width: reduced.Rect.Dx(), Height: reduced.Rect.Dy()}
+		picture, size = out.Bytes(), image.Config{ColorModel: color.RGBAModel, Width: reduced.Rect.Dx(),
+			Height: reduced.Rect.Dy()}
 	}
 	if len(picture) > most {
 		return nil, nil
 	}
-	return &tfevents.Image{Width: size.Width, Height: size.Height, Gray: size.ColorModel == color.GrayModel, PNG: picture}, nil
+	return &tfevents.Image{Width: size.Width, Height: size.Height, Gray: size.ColorModel == color.GrayModel,
+		PNG: picture}, nil
 }
 
 // thumbnail reduces a picture until its longest side has the given length.

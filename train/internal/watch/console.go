@@ -121,7 +121,8 @@ func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval t
 	room := columns - narrowColumns
 	if columns >= wideTerminal {
 		room = columns - wideColumns
-		options = append(options, progressbar.OptionSetWidth(wideBar), progressbar.OptionShowIts(), progressbar.OptionSetItsString("steps"))
+		options = append(options, progressbar.OptionSetWidth(wideBar), progressbar.OptionShowIts(),
+			progressbar.OptionSetItsString("steps"))
 	} else {
 		options = append(options, progressbar.OptionSetWidth(narrowBar))
 	}
@@ -229,7 +230,8 @@ func epochText(r *engine.EpochReport) string {
 	for _, l := range r.Losses {
 		parts = append(parts, objectiveName(l.Objective, len(r.Losses))+lossText(l.Names, l.Values))
 	}
-	return fmt.Sprintf("epoch %d/%d  %s  %.0f images/s", r.Epoch, r.Of, strings.Join(parts, "; "), float64(r.Images)/r.Seconds)
+	return fmt.Sprintf("epoch %d/%d  %s  %.0f images/s",
+		r.Epoch, r.Of, strings.Join(parts, "; "), float64(r.Images)/r.Seconds)
 }
 
 // objectiveName returns the prefix for an objective's losses; "" for a single objective.

@@ -249,7 +249,8 @@ func Differing(runs []*Run) (list []Column) {
 	}
 	for _, key := range varyingKeys(runs) {
 		top, _, _ := strings.Cut(key, ".")
-		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" || top == "metrics" {
+		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" ||
+			top == "metrics" {
 			continue
 		}
 		if !slices.Contains(choiceKeys, top) {

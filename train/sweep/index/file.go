@@ -101,7 +101,8 @@ func save(dir string, entries []entry) error {
 		return err
 	}
 	defer os.RemoveAll(folder) // an empty folder that stays does no harm
-	return disk.WriteFileBy(folder, filepath.Join(dir, File), func(w io.Writer) error { _, err := w.Write(text); return err }, false)
+	return disk.WriteFileBy(folder, filepath.Join(dir, File),
+		func(w io.Writer) error { _, err := w.Write(text); return err }, false)
 }
 
 func encode(entries []entry) ([]byte, error) {
@@ -161,7 +162,8 @@ func decode(text []byte) ([]entry, error) {
 	if err := gob.NewDecoder(bytes.NewReader(body[4:])).Decode(&s); err != nil {
 		return nil, errors.Join(errDamaged, err)
 	}
-	texts, lists, kinds, machines := append([]string{""}, s.Texts...), []*names{nil}, []*kind{nil}, append([]machine{{}}, s.Machines...)
+	texts, lists, kinds, machines := append([]string{""}, s.Texts...), []*names{nil}, []*kind{nil},
+		append([]machine{{}}, s.Machines...)
 	sound := true
 	textsAt := func(positions []int) []string {
 		list := make([]string, len(positions))
@@ -182,9 +184,10 @@ func decode(text []byte) ([]entry, error) {
 	runs := make([]Run, len(s.Runs))
 	for i, r := range s.Runs {
 		m := valueAt(machines, r.Machine, &sound)
-		runs[i] = Run{Dir: r.Dir, State: r.State, Problem: r.Problem, Hash: r.Hash, Begun: r.Begun, Ended: r.Ended, Seconds: r.Seconds,
-			Epochs: r.Epochs, Steps: r.Steps, Version: m.Version, Machine: m.Machine, Stamp: r.Stamp,
-			Settings: Settings{valueAt(kinds, r.Kind, &sound), r.Name, r.Seed}, Results: Results{valueAt(lists, r.Results, &sound), r.Numbers}}
+		runs[i] = Run{Dir: r.Dir, State: r.State, Problem: r.Problem, Hash: r.Hash, Begun: r.Begun, Ended: r.Ended,
+			Seconds: r.Seconds, Epochs: r.Epochs, Steps: r.Steps, Version: m.Version, Machine: m.Machine, Stamp: r.Stamp,
+			Settings: Settings{valueAt(kinds, r.Kind, &sound), r.Name, r.Seed},
+			Results:  Results{valueAt(lists, r.Results, &sound), r.Numbers}}
 		sound = sound && runs[i].Results.Len() == len(r.Numbers)
 		entries[i] = entry{&runs[i], r.Changed}
 	}

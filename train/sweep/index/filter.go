@@ -13,7 +13,8 @@ import (
 )
 
 // stateNames lists the states that a filter accepts.
-var stateNames = []string{string(sweep.Finished), string(sweep.Failed), string(sweep.Damaged), string(sweep.Running), string(sweep.Waiting), string(sweep.Stopped), string(sweep.Unfinished)}
+var stateNames = []string{string(sweep.Finished), string(sweep.Failed), string(sweep.Damaged), string(sweep.Running),
+	string(sweep.Waiting), string(sweep.Stopped), string(sweep.Unfinished)}
 
 // Filter returns the runs that match all filters. A filter is KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE
 // or KEY>=VALUE, where KEY is the name of a column. The last four compare numbers. A run without the column only

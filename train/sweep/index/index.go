@@ -75,7 +75,8 @@ func update(ctx context.Context, dir string) ([]entry, error) {
 	loaded := make(chan struct{})
 	unchanged := func(f sweep.Folder) *entry { // known run, if it counts as unchanged without checking its files
 		<-loaded
-		if e := known[f.Name]; len(known) > maxChecked && e != nil && e.changed == f.Changed && e.changed != 0 && !e.unsound() {
+		if e := known[f.Name]; len(known) > maxChecked && e != nil && e.changed == f.Changed && e.changed != 0 &&
+			!e.unsound() {
 			return e
 		}
 		return nil

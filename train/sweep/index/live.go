@@ -52,5 +52,6 @@ func (r *Run) Patience(epoch float64) time.Duration {
 	const day = 86400
 	text, _ := r.Settings.Get("train.checkpoint")
 	checkpoint, _ := strconv.ParseFloat(text, 64)
-	return max(2*time.Minute, time.Duration(2*min(checkpoint, day)*float64(time.Second)), time.Duration(3*min(epoch, day)*float64(time.Second)))
+	return max(2*time.Minute, time.Duration(2*min(checkpoint, day)*float64(time.Second)),
+		time.Duration(3*min(epoch, day)*float64(time.Second)))
 }

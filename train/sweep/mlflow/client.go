@@ -252,7 +252,8 @@ func (c *client) experiment(ctx context.Context, name string) (id string, delete
 			return "", false, err
 		}
 	}
-	return "", false, fmt.Errorf("%s: GET experiments/get-by-name: there is no experiment %s after it was made", c.name(), name)
+	return "", false, fmt.Errorf("%s: GET experiments/get-by-name: there is no experiment %s after it was made",
+		c.name(), name)
 }
 
 type remoteRun struct {

@@ -52,7 +52,8 @@ const (
 const formatVersion = 3
 
 // sentFiles lists the files of a run that become artifacts, in addition to figures. Weights stay in the run's folder.
-var sentFiles = []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.ReportFile, rundir.LogFile}
+var sentFiles = []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.ReportFile,
+	rundir.LogFile}
 
 var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 

@@ -13,8 +13,8 @@ func Car(seed uint64) []render.Part {
 	return a.parts()
 }
 
-var carKinds = []func(*carBody){hatchback, sedan, estate, coupe, convertible, offRoader, van, minibus, pickUp, bus, racer, oldTimer,
-	lorryWith(crate), lorryWith(tank), lorryWith(tipper)}
+var carKinds = []func(*carBody){hatchback, sedan, estate, coupe, convertible, offRoader, van, minibus, pickUp, bus,
+	racer, oldTimer, lorryWith(crate), lorryWith(tank), lorryWith(tipper)}
 
 // build adds a car of a kind, in two random colours.
 func build(a *assembly, s *rng.Stream, kind func(*carBody)) {
@@ -37,7 +37,8 @@ type carBody struct {
 // size sets the measures with small random variations.
 func (c *carBody) size(length, width, clear, waist, roof, wheel float64) {
 	vary := func(v, part float64) float64 { return v * within(c.s, 1-part, 1+part) }
-	c.length, c.width, c.clear, c.waist, c.roof, c.wheel = vary(length, 0.1), vary(width, 0.04), vary(clear, 0.1), vary(waist, 0.05), vary(roof, 0.05), vary(wheel, 0.08)
+	c.length, c.width, c.clear, c.waist, c.roof, c.wheel = vary(length, 0.1), vary(width, 0.04), vary(clear, 0.1),
+		vary(waist, 0.05), vary(roof, 0.05), vary(wheel, 0.08)
 }
 
 // at returns the z coordinate of a fraction of the length, from 0 at the rear to 1 at the front.
@@ -62,11 +63,13 @@ func (c *carBody) cabin(rear, rearTop, frontTop, front float64, roof vec) {
 	w, t := 0.93*c.width/2, 0.74*c.width/2
 	level := func(y, half, back, front float64) []vec {
 		const b = 0.07
-		return []vec{{half - b, y, front}, {half, y, front - b}, {half, y, back + b}, {half - b, y, back}, {b - half, y, back}, {-half, y, back + b}, {-half, y, front - b}, {b - half, y, front}}
+		return []vec{{half - b, y, front}, {half, y, front - b}, {half, y, back + b}, {half - b, y, back},
+			{b - half, y, back}, {-half, y, back + b}, {-half, y, front - b}, {b - half, y, front}}
 	}
 	r0, r1, f1, f0 := c.at(rear), c.at(rearTop), c.at(frontTop), c.at(front)
 	c.add(glass, loft(level(c.waist-0.12, w, r0, f0), level(c.roof-0.07, t, r1, f1)))
-	c.add(roof, loft(level(c.roof-0.09, t+0.02, r1-0.03, f1+0.03), level(c.roof-0.03, t+0.02, r1, f1), level(c.roof, t-0.08, r1+0.1, f1-0.1)))
+	c.add(roof, loft(level(c.roof-0.09, t+0.02, r1-0.03, f1+0.03), level(c.roof-0.03, t+0.02, r1, f1),
+		level(c.roof, t-0.08, r1+0.1, f1-0.1)))
 	c.add(roof, both(c.pillar(w, t, (r0+f0)/2-0.05, (r1+f1)/2-0.05))...) // between the doors
 }
 
@@ -105,7 +108,8 @@ func (c *carBody) roofColour() vec {
 
 func hatchback(c *carBody) {
 	c.size(3.8, 1.7, 0.22, 0.92, 1.48, 0.32)
-	c.lower([2]float64{0, c.waist - 0.05}, [2]float64{0.04, c.waist}, [2]float64{0.7, c.waist}, [2]float64{0.96, c.waist - 0.18}, [2]float64{1, c.waist - 0.28})
+	c.lower([2]float64{0, c.waist - 0.05}, [2]float64{0.04, c.waist}, [2]float64{0.7, c.waist},
+		[2]float64{0.96, c.waist - 0.18}, [2]float64{1, c.waist - 0.28})
 	c.cabin(0.01, 0.1, 0.52, 0.76, c.roofColour())
 	c.axles(0.17, 0.81)
 	c.lamps(0.66, 0.8)
@@ -113,7 +117,8 @@ func hatchback(c *carBody) {
 
 func sedan(c *carBody) {
 	c.size(4.7, 1.8, 0.22, 0.92, 1.42, 0.33)
-	c.lower([2]float64{0, c.waist - 0.08}, [2]float64{0.04, c.waist}, [2]float64{0.66, c.waist}, [2]float64{0.96, c.waist - 0.15}, [2]float64{1, c.waist - 0.26})
+	c.lower([2]float64{0, c.waist - 0.08}, [2]float64{0.04, c.waist}, [2]float64{0.66, c.waist},
+		[2]float64{0.96, c.waist - 0.15}, [2]float64{1, c.waist - 0.26})
 	c.cabin(within(c.s, 0.12, 0.17), within(c.s, 0.26, 0.3), within(c.s, 0.5, 0.55), 0.72, c.roofColour())
 	c.axles(0.18, 0.82)
 	c.lamps(0.66, 0.76)
@@ -121,7 +126,8 @@ func sedan(c *carBody) {
 
 func estate(c *carBody) {
 	c.size(4.8, 1.8, 0.22, 0.92, 1.46, 0.33)
-	c.lower([2]float64{0, c.waist - 0.05}, [2]float64{0.03, c.waist}, [2]float64{0.7, c.waist}, [2]float64{0.96, c.waist - 0.15}, [2]float64{1, c.waist - 0.26})
+	c.lower([2]float64{0, c.waist - 0.05}, [2]float64{0.03, c.waist}, [2]float64{0.7, c.waist},
+		[2]float64{0.96, c.waist - 0.15}, [2]float64{1, c.waist - 0.26})
 	c.cabin(0.01, 0.06, 0.55, 0.74, c.roofColour())
 	if c.s.IntN(2) == 0 {
 		c.add(metal, both(box(0.06, 0.07, 0.4*c.length, 0.01).move(0.3*c.width, c.roof+0.06, c.at(0.3)))...)
@@ -132,14 +138,16 @@ func estate(c *carBody) {
 
 func coupe(c *carBody) {
 	c.size(4.3, 1.85, 0.16, 0.82, 1.22, 0.33)
-	c.lower([2]float64{0, c.waist - 0.02}, [2]float64{0.05, c.waist + 0.02}, [2]float64{0.55, c.waist}, [2]float64{0.9, c.waist - 0.2}, [2]float64{1, c.waist - 0.36})
+	c.lower([2]float64{0, c.waist - 0.02}, [2]float64{0.05, c.waist + 0.02}, [2]float64{0.55, c.waist},
+		[2]float64{0.9, c.waist - 0.2}, [2]float64{1, c.waist - 0.36})
 	c.cabin(0.08, 0.3, 0.46, 0.7, c.roofColour())
 	if c.s.IntN(2) == 0 { // a spoiler
 		c.add(c.second, box(0.92*c.width, 0.06, 0.3, 0.02).move(0, c.waist+0.28, c.at(0.04)))
 		c.add(c.second, both(box(0.06, 0.3, 0.16, 0.01).move(0.35*c.width, c.waist+0.13, c.at(0.05)))...)
 	}
 	if c.s.IntN(2) == 0 { // a stripe over the bonnet
-		c.add(c.second, taper(0.3, 0.42*c.length, 0.3, 0.42*c.length, 0.03, 0.01).turn(0, 7).move(0, c.waist-0.085, c.at(0.77)))
+		c.add(c.second, taper(0.3, 0.42*c.length, 0.3, 0.42*c.length, 0.03, 0.01).turn(0, 7).move(0, c.waist-0.085,
+			c.at(0.77)))
 	}
 	c.axles(0.19, 0.82)
 	c.lamps(0.5, 0.68)
@@ -147,7 +155,8 @@ func coupe(c *carBody) {
 
 func convertible(c *carBody) {
 	c.size(4.1, 1.78, 0.2, 0.86, 1.25, 0.33)
-	c.lower([2]float64{0, c.waist - 0.08}, [2]float64{0.05, c.waist}, [2]float64{0.6, c.waist}, [2]float64{0.95, c.waist - 0.12}, [2]float64{1, c.waist - 0.25})
+	c.lower([2]float64{0, c.waist - 0.08}, [2]float64{0.05, c.waist}, [2]float64{0.6, c.waist},
+		[2]float64{0.95, c.waist - 0.12}, [2]float64{1, c.waist - 0.25})
 	c.add(rubber, box(0.78*c.width, 0.1, 0.36*c.length, 0.03).move(0, c.waist+0.01, c.at(0.44)))
 	screen := box(0.8*c.width, 0.42, 0.07, 0.02).turn(0, -32).move(0, c.waist+0.2, c.at(0.62))
 	c.add(glass, screen)
@@ -160,7 +169,8 @@ func convertible(c *carBody) {
 
 func offRoader(c *carBody) {
 	c.size(4.2, 1.85, 0.42, 1.15, 1.85, 0.42)
-	c.lower([2]float64{0, c.waist - 0.04}, [2]float64{0.03, c.waist}, [2]float64{0.7, c.waist}, [2]float64{0.97, c.waist - 0.08}, [2]float64{1, c.waist - 0.14})
+	c.lower([2]float64{0, c.waist - 0.04}, [2]float64{0.03, c.waist}, [2]float64{0.7, c.waist},
+		[2]float64{0.97, c.waist - 0.08}, [2]float64{1, c.waist - 0.14})
 	c.cabin(0.02, 0.05, 0.6, 0.68, c.roofColour())
 	c.add(rubber, cylinder(0.36, 0.2, 12).turn(0, 90).move(0, c.waist-0.15, c.at(0)-0.1))
 	if c.s.IntN(2) == 0 {
@@ -185,14 +195,16 @@ func van(c *carBody) {
 
 func (c *carBody) vanBody() {
 	c.size(4.9, 1.95, 0.26, 1.2, 2.1, 0.35)
-	c.lower([2]float64{0, c.waist}, [2]float64{0.03, c.waist}, [2]float64{0.8, c.waist}, [2]float64{0.95, c.waist - 0.2}, [2]float64{1, c.waist - 0.4})
+	c.lower([2]float64{0, c.waist}, [2]float64{0.03, c.waist}, [2]float64{0.8, c.waist}, [2]float64{0.95, c.waist - 0.2},
+		[2]float64{1, c.waist - 0.4})
 	c.axles(0.18, 0.8)
 	c.lamps(0.68, 0.9)
 }
 
 func pickUp(c *carBody) {
 	c.size(5.2, 1.9, 0.36, 1.08, 1.75, 0.4)
-	c.lower([2]float64{0, c.waist - 0.02}, [2]float64{0.02, c.waist}, [2]float64{0.7, c.waist}, [2]float64{0.97, c.waist - 0.1}, [2]float64{1, c.waist - 0.2})
+	c.lower([2]float64{0, c.waist - 0.02}, [2]float64{0.02, c.waist}, [2]float64{0.7, c.waist},
+		[2]float64{0.97, c.waist - 0.1}, [2]float64{1, c.waist - 0.2})
 	c.cabin(within(c.s, 0.36, 0.44), 0.45, 0.6, 0.7, c.roofColour())
 	c.add(rubber, box(0.76*c.width, 0.08, 0.32*c.length, 0.02).move(0, c.waist, c.at(0.19)))
 	if c.s.IntN(2) == 0 { // a load
@@ -209,7 +221,8 @@ func bus(c *carBody) {
 	c.add(glass, box(w, c.roof-c.waist, 0.96*c.length, 0.05).move(0, (c.roof+c.waist)/2-0.1, 0.01*c.length))
 	c.add(choice(c.s, c.paint, white, c.second), box(w+0.06, 0.28, 0.97*c.length, 0.08).move(0, c.roof-0.1, 0))
 	for n := range 4 {
-		c.add(c.paint, both(box(0.08, c.roof-c.waist, 0.14, 0.01).move(w/2, (c.roof+c.waist)/2-0.1, c.at(0.16+0.22*float64(n))))...)
+		c.add(c.paint, both(box(0.08, c.roof-c.waist, 0.14, 0.01).move(w/2, (c.roof+c.waist)/2-0.1,
+			c.at(0.16+0.22*float64(n))))...)
 	}
 	c.add(c.paint, box(w, c.roof-c.waist, 0.08, 0.02).move(0, (c.roof+c.waist)/2, c.at(0.02)))
 	c.add(c.second, box(c.width+0.04, 0.16, 0.9*c.length, 0.02).move(0, c.waist-0.35, 0))
@@ -219,9 +232,11 @@ func bus(c *carBody) {
 
 func racer(c *carBody) {
 	c.size(4.6, 1.9, 0.14, 0.6, 0.95, 0.36)
-	c.add(c.paint, body(10, 4, station{c.at(0.04), 0.5, 0.2, 0.25}, station{c.at(0.3), 0.55, 0.42, 0.4}, station{c.at(0.5), 0.45, 0.5, 0.32}, station{c.at(0.7), 0.42, 0.3, 0.22}, station{c.at(0.97), 0.3, 0.14, 0.1}))
+	c.add(c.paint, body(10, 4, station{c.at(0.04), 0.5, 0.2, 0.25}, station{c.at(0.3), 0.55, 0.42, 0.4},
+		station{c.at(0.5), 0.45, 0.5, 0.32}, station{c.at(0.7), 0.42, 0.3, 0.22}, station{c.at(0.97), 0.3, 0.14, 0.1}))
 	c.add(c.paint, both(box(0.42, 0.4, 0.36*c.length, 0.1).move(0.5, 0.36, c.at(0.4)))...)
-	c.add(c.second, box(0.95*c.width, 0.05, 0.5, 0.015).move(0, 0.2, c.at(0.96)), box(0.85*c.width, 0.08, 0.4, 0.02).move(0, within(c.s, 0.9, 1.1), c.at(0.04)))
+	c.add(c.second, box(0.95*c.width, 0.05, 0.5, 0.015).move(0, 0.2, c.at(0.96)),
+		box(0.85*c.width, 0.08, 0.4, 0.02).move(0, within(c.s, 0.9, 1.1), c.at(0.04)))
 	c.add(c.second, both(box(0.05, 0.6, 0.45, 0.01).move(0.42*c.width, 0.75, c.at(0.04)))...)
 	c.add(yellow, ball(0.17, 0.19, 0.17, 8).move(0, 0.85, c.at(0.5)))
 	c.axles(0.14, 0.8)
@@ -229,12 +244,14 @@ func racer(c *carBody) {
 
 func oldTimer(c *carBody) {
 	c.size(4, 1.6, 0.35, 1.0, 1.8, 0.42)
-	c.lower([2]float64{0.08, c.waist - 0.05}, [2]float64{0.12, c.waist}, [2]float64{0.6, c.waist}, [2]float64{0.62, c.waist})
+	c.lower([2]float64{0.08, c.waist - 0.05}, [2]float64{0.12, c.waist}, [2]float64{0.6, c.waist},
+		[2]float64{0.62, c.waist})
 	c.add(c.paint, body(10, 4, station{c.at(0.58), 0.72, 0.45, 0.33}, station{c.at(0.95), 0.7, 0.34, 0.3}))
 	c.add(metal, box(0.6, 0.62, 0.1, 0.04).move(0, 0.7, c.at(0.96)))
 	c.cabin(0.1, 0.13, 0.56, 0.6, choice(c.s, rubber, c.second))
 	for _, t := range []float64{0.19, 0.84} { // mudguards
-		c.add(c.second, both(cylinder(1.18*c.wheel, 0.28, 12).scale(1, 1, 1).turn(2, 90).move(c.width/2-0.12, c.wheel+0.06, c.at(t)))...)
+		c.add(c.second, both(cylinder(1.18*c.wheel, 0.28, 12).scale(1, 1, 1).turn(2, 90).move(c.width/2-0.12, c.wheel+0.06,
+			c.at(t)))...)
 	}
 	c.add(c.second, both(box(0.26, 0.07, 0.4*c.length, 0.02).move(c.width/2-0.1, 0.42, c.at(0.5)))...)
 	c.add(yellow, both(ball(0.13, 0.13, 0.1, 8).move(0.42, 0.95, c.at(0.96)))...)
@@ -270,7 +287,8 @@ func tipper(c *carBody) {
 }
 
 func mixer(c *carBody) {
-	drum := body(12, 2, station{-2, 0, 0.45, 0.45}, station{-1.2, 0, 0.8, 0.8}, station{0.2, 0, 1.05, 1.05}, station{1.2, 0, 0.6, 0.6})
+	drum := body(12, 2, station{-2, 0, 0.45, 0.45}, station{-1.2, 0, 0.8, 0.8}, station{0.2, 0, 1.05, 1.05},
+		station{1.2, 0, 0.6, 0.6})
 	c.add(c.second, drum.turn(0, 16).move(0, 1.95, c.at(0.42)))
 	c.add(metal, box(0.5, 1.4, 0.3, 0.05).turn(0, 15).move(0, 1.5, c.at(0.04)))
 }

@@ -151,7 +151,8 @@ func times(a vec, f float64) vec { return vec{a[0] * f, a[1] * f, a[2] * f} }
 func dot(a, b vec) float64       { return float64(a[0]*b[0]) + float64(a[1]*b[1]) + float64(a[2]*b[2]) }
 
 func product(a, b vec) vec {
-	return vec{float64(a[1]*b[2]) - float64(a[2]*b[1]), float64(a[2]*b[0]) - float64(a[0]*b[2]), float64(a[0]*b[1]) - float64(a[1]*b[0])}
+	return vec{float64(a[1]*b[2]) - float64(a[2]*b[1]), float64(a[2]*b[0]) - float64(a[0]*b[2]),
+		float64(a[0]*b[1]) - float64(a[1]*b[0])}
 }
 
 func unit(a vec) vec {

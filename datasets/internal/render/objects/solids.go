@@ -98,7 +98,8 @@ func box(w, h, d, chamfer float64) *shape { return taper(w, d, w, d, h, chamfer)
 func taper(w0, d0, w1, d1, h, chamfer float64) *shape {
 	level := func(y, t, inset float64) []vec {
 		x, z, c := (w0+(w1-w0)*t)/2-inset, (d0+(d1-d0)*t)/2-inset, chamfer
-		return []vec{{x, y, z - c}, {x - c, y, z}, {c - x, y, z}, {-x, y, z - c}, {-x, y, c - z}, {c - x, y, -z}, {x - c, y, -z}, {x, y, c - z}}
+		return []vec{{x, y, z - c}, {x - c, y, z}, {c - x, y, z}, {-x, y, z - c}, {-x, y, c - z}, {c - x, y, -z},
+			{x - c, y, -z}, {x, y, c - z}}
 	}
 	b := chamfer
 	return loft(level(-h/2, 0, b), level(b-h/2, b/h, 0), level(h/2-b, 1-b/h, 0), level(h/2, 1, b))
@@ -122,7 +123,8 @@ func lathe(n int, profile ...[2]float64) *shape {
 // cylinder returns a chamfered cylinder around the origin, upright along y.
 func cylinder(radius, height float64, n int) *shape {
 	c := min(radius, height) * 0.12
-	return lathe(n, [2]float64{radius - c, -height / 2}, [2]float64{radius, c - height/2}, [2]float64{radius, height/2 - c}, [2]float64{radius - c, height / 2})
+	return lathe(n, [2]float64{radius - c, -height / 2}, [2]float64{radius, c - height/2},
+		[2]float64{radius, height/2 - c}, [2]float64{radius - c, height / 2})
 }
 
 // prism returns an upright prism (top 1), pyramid (top 0) or frustum around the origin.
@@ -209,7 +211,8 @@ func body(n int, exponent float64, stations ...station) *shape {
 func wing(half, root, tip, back, up, thickness float64) *shape {
 	section := func(x, chord, z, y float64) []vec {
 		t := thickness * chord
-		return []vec{{x, y, z}, {x, y + 0.45*t, z - 0.1*chord}, {x, y + 0.55*t, z - 0.35*chord}, {x, y, z - chord}, {x, y - 0.45*t, z - 0.35*chord}, {x, y - 0.4*t, z - 0.1*chord}}
+		return []vec{{x, y, z}, {x, y + 0.45*t, z - 0.1*chord}, {x, y + 0.55*t, z - 0.35*chord}, {x, y, z - chord},
+			{x, y - 0.45*t, z - 0.35*chord}, {x, y - 0.4*t, z - 0.1*chord}}
 	}
 	return loft(section(-half, tip, -back, up), section(0, root, 0, 0), section(half, tip, -back, up))
 }
@@ -227,14 +230,16 @@ func Vase() []render.Part {
 	for i := range 25 {
 		t := float64(i) / 24
 		sin, _ := render.Sincos(math.Pi * (0.12 + float64(1.2*t)))
-		profile = append(profile, [2]float64{0.22 + float64(0.38*max(sin, 0)) + float64(0.12*float64(t*t)), -0.9 + float64(1.8*t)})
+		profile = append(profile, [2]float64{0.22 + float64(0.38*max(sin, 0)) + float64(0.12*float64(t*t)),
+			-0.9 + float64(1.8*t)})
 	}
 	return revolved(append(profile, [2]float64{0.42, 1}, [2]float64{0.34, 1}, [2]float64{0.2, 0.6}, [2]float64{0, 0.5})...)
 }
 
 // Bottle returns a white bottle with a neck and a cap.
 func Bottle() []render.Part {
-	return revolved([2]float64{0.36, -1}, [2]float64{0.4, -0.96}, [2]float64{0.4, 0.2}, [2]float64{0.37, 0.32}, [2]float64{0.29, 0.43}, [2]float64{0.2, 0.52},
+	return revolved([2]float64{0.36, -1}, [2]float64{0.4, -0.96}, [2]float64{0.4, 0.2}, [2]float64{0.37, 0.32},
+		[2]float64{0.29, 0.43}, [2]float64{0.2, 0.52},
 		[2]float64{0.14, 0.62}, [2]float64{0.13, 0.7}, [2]float64{0.13, 0.9}, [2]float64{0.17, 0.9}, [2]float64{0.17, 1})
 }
 
@@ -282,12 +287,14 @@ func Round(seed uint64) []render.Part {
 	case 0: // a can
 		a.add(paints[order[0]], lathe(roundSides, at(1, -0.5), at(1, 0.5)))
 	case 1: // a jar
-		a.add(paints[order[0]], lathe(roundSides, at(0.6, -0.5), at(within(s, 0.8, 1.1), -0.2), at(within(s, 0.6, 1), 0.1), at(within(s, 0.4, 0.7), 0.34), at(0.5, 0.5)))
+		a.add(paints[order[0]], lathe(roundSides, at(0.6, -0.5), at(within(s, 0.8, 1.1), -0.2), at(within(s, 0.6, 1), 0.1),
+			at(within(s, 0.4, 0.7), 0.34), at(0.5, 0.5)))
 	case 2: // a bowl
 		a.add(paints[order[0]], lathe(roundSides, at(0.4, -0.5), at(within(s, 0.7, 0.9), -0.2), at(1.1, 0.3), at(1, 0.3)))
 		top = 0.3 * height
 	case 3: // a fruit
-		a.add(paints[order[0]], lathe(roundSides, at(0, -0.5), at(0.55, -0.42), at(0.9, -0.2), at(1, 0.05), at(0.85, 0.3), at(0.5, 0.44), at(0, 0.5)))
+		a.add(paints[order[0]], lathe(roundSides, at(0, -0.5), at(0.55, -0.42), at(0.9, -0.2), at(1, 0.05), at(0.85, 0.3),
+			at(0.5, 0.44), at(0, 0.5)))
 	}
 	lid, tall := within(s, 0.1, 0.45)*width, within(s, 0.1, 0.3)
 	a.add(paints[order[1]], lathe(roundSides, [2]float64{lid, top - 0.05}, [2]float64{lid, top + tall}))
@@ -307,7 +314,8 @@ func trunk(s *rng.Stream, width, height float64) *shape {
 	case 2:
 		return prism(choice(s, 3, 5, 6), 1.1*width, height, within(s, 0.5, 1))
 	case 3: // a vase
-		return lathe(16, [2]float64{0.6 * width, -height / 2}, [2]float64{within(s, 0.8, 1.1) * width, -0.2 * height}, [2]float64{within(s, 0.6, 1) * width, 0.1 * height},
+		return lathe(16, [2]float64{0.6 * width, -height / 2}, [2]float64{within(s, 0.8, 1.1) * width, -0.2 * height},
+			[2]float64{within(s, 0.6, 1) * width, 0.1 * height},
 			[2]float64{within(s, 0.25, 0.5) * width, 0.34 * height}, [2]float64{within(s, 0.4, 0.7) * width, height / 2})
 	case 4:
 		return ball(width, 0.6*height, within(s, 0.7, 1)*width, 14)
@@ -327,7 +335,8 @@ func knob(s *rng.Stream, size float64) *shape {
 	case 3: // a horn
 		return prism(8, 0.8*size, 2.2*size, 0).turn(0, 90)
 	case 4: // a spout
-		return limb(8, [4]float64{0, -0.6 * size, -size, 0.42 * size}, [4]float64{0, 0, 0.2 * size, 0.36 * size}, [4]float64{0, 1.1 * size, 0.8 * size, 0.28 * size})
+		return limb(8, [4]float64{0, -0.6 * size, -size, 0.42 * size}, [4]float64{0, 0, 0.2 * size, 0.36 * size},
+			[4]float64{0, 1.1 * size, 0.8 * size, 0.28 * size})
 	case 5:
 		return cylinder(0.8*size, 1.6*size, 12).turn(0, 90)
 	}

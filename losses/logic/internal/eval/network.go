@@ -290,7 +290,8 @@ func (f *fit) fitError(m *evaluator, err error) error {
 		for _, x := range slices.Concat(f.Source, f.Target) {
 			for _, p := range x.Parts {
 				if v := m.data.columns[p.Column][m.index[p.Variable]]; math.IsNaN(v) || math.IsInf(v, 0) {
-					return fmt.Errorf("logic: the function %s is fitted to %v %s, want finite numbers", f.Name, v, m.engine.place(p.Column, int(m.index[p.Variable])))
+					return fmt.Errorf("logic: the function %s is fitted to %v %s, want finite numbers",
+						f.Name, v, m.engine.place(p.Column, int(m.index[p.Variable])))
 				}
 			}
 		}

@@ -31,13 +31,16 @@ func conjunctions(c syntax.Conjunction) operation {
 	case syntax.AndMax:
 		return operation{value: func(a, b float64) float64 { return max(a, b) }, slope: slopeMax}
 	case syntax.AndLogExp:
-		return operation{value: logExp, slope: finite(func(a, b, r float64) (da, db float64) { return math.Exp(a - r), math.Exp(b - r) })}
+		return operation{value: logExp,
+			slope: finite(func(a, b, r float64) (da, db float64) { return math.Exp(a - r), math.Exp(b - r) })}
 	case syntax.AndNorm:
 		return operation{value: math.Hypot, slope: finite(slopeNorm)}
 	case syntax.AndRoot:
-		return operation{value: root, slope: finite(func(a, b, _ float64) (da, db float64) { return 1 + ratioRoot(b, a), 1 + ratioRoot(a, b) })}
+		return operation{value: root,
+			slope: finite(func(a, b, _ float64) (da, db float64) { return 1 + ratioRoot(b, a), 1 + ratioRoot(a, b) })}
 	case syntax.AndProduct:
-		return operation{value: product, slope: finite(func(a, b, _ float64) (da, db float64) { return min(1+b, maxSlope), min(1+a, maxSlope) })}
+		return operation{value: product,
+			slope: finite(func(a, b, _ float64) (da, db float64) { return min(1+b, maxSlope), min(1+a, maxSlope) })}
 	}
 	return operation{
 		quick: quickAdd,

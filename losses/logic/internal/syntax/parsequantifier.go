@@ -77,7 +77,8 @@ func (p *parser) variables(q *Quantified) {
 		return
 	}
 	if len(d.Moves) > 0 {
-		p.fail(d.Moves[0].position()-1, "a transformation leads from row to row, and these variables are not rows; want forall i, j, g(i, j): ...")
+		p.fail(d.Moves[0].position()-1,
+			"a transformation leads from row to row, and these variables are not rows; want forall i, j, g(i, j): ...")
 	}
 	p.domain(d)
 }

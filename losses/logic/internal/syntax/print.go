@@ -110,7 +110,8 @@ func (w *writer) connective(f *Connective, level int, names [3]string, write fun
 		left = right
 	}
 	w.enclosed(binds, level, func() {
-		w.operands(names[f.Kind], f.Kind != ImpliesKind, func(w *writer) { write(w, f.A, left) }, func(w *writer) { write(w, f.B, right) })
+		w.operands(names[f.Kind], f.Kind != ImpliesKind, func(w *writer) { write(w, f.A, left) },
+			func(w *writer) { write(w, f.B, right) })
 	})
 }
 
@@ -124,7 +125,8 @@ func (w *writer) equality(e *Equality) {
 	case e.Premetric == Circular && e.Period != 1:
 		sign = " =[circular " + number(e.Period) + "] "
 	}
-	w.operands(sign, e.Premetric != KL, func(w *writer) { w.term(e.A, levelPlus) }, func(w *writer) { w.term(e.B, levelPlus) })
+	w.operands(sign, e.Premetric != KL, func(w *writer) { w.term(e.A, levelPlus) },
+		func(w *writer) { w.term(e.B, levelPlus) })
 }
 
 func (w *writer) quantified(q *Quantified) {
@@ -145,7 +147,8 @@ func (w *writer) quantified(q *Quantified) {
 	case ValueSet:
 		w.add(" in y.", quoteName(q.Domain.Factor))
 	case MemberSet:
-		w.add(" in {", joined(q.Domain.Members, func(c Term) string { return w.text(func(w *writer) { w.term(c, levelAtom) }) }), "}")
+		w.add(" in {", joined(q.Domain.Members,
+			func(c Term) string { return w.text(func(w *writer) { w.term(c, levelAtom) }) }), "}")
 	case PointSet:
 		w.add(" in ")
 		w.access(q.Domain.Space)

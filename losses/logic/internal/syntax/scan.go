@@ -179,7 +179,8 @@ func wordLength(s string) int {
 func nextQuotation(text string, at int) (token, int) {
 	quoted, err := strconv.QuotedPrefix(text[at:])
 	if err != nil {
-		panic(errorAtOffset(text, at, "found a quotation without an end or with a wrong escape, want a name in double quotes on one line"))
+		panic(errorAtOffset(text, at,
+			"found a quotation without an end or with a wrong escape, want a name in double quotes on one line"))
 	}
 	s, err := strconv.Unquote(quoted)
 	if err != nil || s == "" || !utf8.ValidString(s) {

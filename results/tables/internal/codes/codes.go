@@ -103,9 +103,11 @@ func (l *Linear) Validate() error {
 	case l.Levels < 2 || l.Levels > maxKnownRows:
 		return config.Invalid("levels", "%d is out of range; want 2 to %d", l.Levels, maxKnownRows)
 	case len(l.First) > l.Columns:
-		return config.Invalid("first", "there are weights of %d columns; want at most the %d that there are", len(l.First), l.Columns)
+		return config.Invalid("first", "there are weights of %d columns; want at most the %d that there are",
+			len(l.First), l.Columns)
 	case len(l.Rest) == 0 && len(l.First) < l.Columns:
-		return config.Invalid("rest", "there are weights of %d columns; want weights of the other %d", len(l.First), l.Columns-len(l.First))
+		return config.Invalid("rest", "there are weights of %d columns; want weights of the other %d",
+			len(l.First), l.Columns-len(l.First))
 	}
 	k := len(l.weights(0))
 	if err := validWeights("first", l.First, k); err != nil {
@@ -123,7 +125,8 @@ func (l *Linear) Validate() error {
 func validWeights(key string, rows [][]float64, k int) error {
 	for i, row := range rows {
 		if len(row) != k || k == 0 {
-			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "there are %d weights; want %d, one for every factor, and at least one", len(row), k)
+			return config.Invalid(fmt.Sprintf("%s.%d", key, i),
+				"there are %d weights; want %d, one for every factor, and at least one", len(row), k)
 		}
 		for j, v := range row {
 			if v-v != 0 {
@@ -245,7 +248,8 @@ func (s *Timed) Validate() error {
 	case len(s.Factors) == 0:
 		return config.Invalid("factors", "want the numbers of levels, such as [4, 24, 183]")
 	case s.Columns < len(s.Factors) || s.Columns > 1000:
-		return config.Invalid("columns", "%d is out of range; want %d, the number of factors, to 1000", s.Columns, len(s.Factors))
+		return config.Invalid("columns", "%d is out of range; want %d, the number of factors, to 1000",
+			s.Columns, len(s.Factors))
 	}
 	for i, n := range s.Factors {
 		if n < 2 || n > maxTimedLevels {

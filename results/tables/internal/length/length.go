@@ -23,7 +23,8 @@ type size struct {
 // Share returns the images that a run sees, divided by the images at the scale full; NaN without training or data set.
 func (x *Sizes) Share(run, full train.Config) float64 {
 	a, b := float64(run.Train.Epochs), float64(full.Train.Epochs)
-	if h, f := run.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(run.Dataset, full.Dataset) {
+	if h, f := run.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch ||
+		!reflect.DeepEqual(run.Dataset, full.Dataset) {
 		a, b = a*x.epochImages(run), b*x.epochImages(full)
 	}
 	if !(a > 0 && b > 0) {

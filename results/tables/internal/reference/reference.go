@@ -84,7 +84,8 @@ func Parse(file string, src []byte) (*File, error) {
 		line, _ := reader.FieldPos(0)
 		if number == 0 {
 			if !slices.Equal(fields, header) {
-				return nil, fmt.Errorf("%s:%d: the header is %q; want %s", file, line, strings.Join(fields, ","), strings.Join(header, ","))
+				return nil, fmt.Errorf("%s:%d: the header is %q; want %s",
+					file, line, strings.Join(fields, ","), strings.Join(header, ","))
 			}
 			continue
 		}
@@ -95,7 +96,8 @@ func Parse(file string, src []byte) (*File, error) {
 		p.Line = line
 		cell := [3]string{p.Dataset, p.Row, p.Column}
 		if before := first[cell]; before > 0 {
-			return nil, fmt.Errorf("%s:%d: row %q, column %q of %q was given in line %d", file, line, p.Row, p.Column, p.Dataset, before)
+			return nil, fmt.Errorf("%s:%d: row %q, column %q of %q was given in line %d",
+				file, line, p.Row, p.Column, p.Dataset, before)
 		}
 		first[cell] = line
 		ref.Cells = append(ref.Cells, p)
@@ -165,7 +167,8 @@ func parseDecimal(text string) (Decimal, error) {
 	digits := func(s string) bool {
 		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 	}
-	if !digits(whole) || point && !digits(fraction) || len(whole)+len(fraction) > maxDigits || len(whole) > 1 && whole[0] == '0' {
+	if !digits(whole) || point && !digits(fraction) || len(whole)+len(fraction) > maxDigits ||
+		len(whole) > 1 && whole[0] == '0' {
 		return Decimal{}, fmt.Errorf("%q is not a decimal number such as 0.40", text)
 	}
 	value, err := strconv.ParseFloat(text, 64)
@@ -210,7 +213,8 @@ func (r *File) Find(dataset, row, column string) *Cell {
 		if c.Dataset == dataset && c.Row == row && c.Column == column {
 			return c
 		}
-		if general == nil && c.Mean.Text == "" && matches(c.Dataset, dataset) && matches(c.Row, row) && matches(c.Column, column) {
+		if general == nil && c.Mean.Text == "" && matches(c.Dataset, dataset) && matches(c.Row, row) &&
+			matches(c.Column, column) {
 			general = c
 		}
 	}

@@ -157,7 +157,8 @@ func Fill(text string, values sweep.Settings, dataset string) (filled string, er
 			case !spread:
 				return v.Value
 			case !list:
-				err = fmt.Errorf("%s: $%s of the data set %q is %s; want a list where $%s... stands for its elements", text, name, dataset, v.Value, name)
+				err = fmt.Errorf("%s: $%s of the data set %q is %s; want a list where $%s... stands for its elements",
+					text, name, dataset, v.Value, name)
 			case inner == "":
 				return ""
 			default:

@@ -68,7 +68,8 @@ func (l *Inputs) spans() []span {
 		}
 		factors := l.data.Factors()
 		own := factors[len(factors)-len(l.row):]
-		at := slices.IndexFunc(own, func(o factor.Factor) bool { return o.Name == f.Name && slices.Equal(o.Values, f.Values) })
+		at := slices.IndexFunc(own,
+			func(o factor.Factor) bool { return o.Name == f.Name && slices.Equal(o.Values, f.Values) })
 		if n := len(f.Values); at >= 0 && n > 1 {
 			half := (f.Values[1] - f.Values[0]) / 2
 			list[k] = span{at, f.Values[0] - half, f.Values[n-1] + half}
