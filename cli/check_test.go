@@ -73,7 +73,8 @@ func TestCheckFinds(t *testing.T) {
 	must.OK(t, os.Mkdir("run/mimosa", 0o777))
 	writeFile(t, "run/mimosa/components.npy", nil)
 	var found runs.ComparedFiles
-	if o := call(t, "check", "run", "--json"); o.code != 1 || json.Unmarshal([]byte(o.out), &found) != nil || len(found.Differences) != 1 || found.Differences[0].File != "mimosa/components.npy" {
+	if o := call(t, "check", "run", "--json"); o.code != 1 || json.Unmarshal([]byte(o.out), &found) != nil ||
+		len(found.Differences) != 1 || found.Differences[0].File != "mimosa/components.npy" {
 		t.Error(o)
 	}
 }
@@ -84,7 +85,8 @@ func TestCheckEdited(t *testing.T) {
 	must.OK(t, os.CopyFS("two", os.DirFS("run")))
 	path := filepath.Join("run", rundir.MetricsFile)
 	writeFile(t, path, append(must.Read(t, path), ' '))
-	if o := call(t, "runs", ".", "--filter", "state!=finished"); o.code != 0 || !strings.Contains(o.out, "run") || strings.Contains(o.out, "two") || !strings.Contains(o.log, "the run did not write it so") {
+	if o := call(t, "runs", ".", "--filter", "state!=finished"); o.code != 0 || !strings.Contains(o.out, "run") ||
+		strings.Contains(o.out, "two") || !strings.Contains(o.log, "the run did not write it so") {
 		t.Error(o)
 	}
 	const warning = "files changed after the run: metrics.json (changed)"
@@ -121,7 +123,8 @@ func TestCheckLearned(t *testing.T) {
 	if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "mimosa/components.npy: changed") {
 		t.Error(o)
 	}
-	if o := call(t, "train", "--run", "run", "--resume", "train.epochs=3"); o.code != 1 || !strings.Contains(o.log, path+": changed; want the original file") {
+	if o := call(t, "train", "--run", "run", "--resume", "train.epochs=3"); o.code != 1 ||
+		!strings.Contains(o.log, path+": changed; want the original file") {
 		t.Error(o)
 	}
 	writeFile(t, path, good)
@@ -133,12 +136,14 @@ func TestCheckLearned(t *testing.T) {
 func TestCheckHealthy(t *testing.T) {
 	long.NotShort(t)
 	trainSmall(t)
-	for _, args := range []string{"eval --run run --metrics total-correlation --chance 0", "encode --run run", "encode --run run --out run/other.npy", "report --run run", "train --run run --resume", "train --run run --resume train.epochs=3"} {
+	for _, args := range []string{"eval --run run --metrics total-correlation --chance 0", "encode --run run",
+		"encode --run run --out run/other.npy", "report --run run", "train --run run --resume", "train --run run --resume train.epochs=3"} {
 		succeed(t, strings.Fields(args)...)
 		checkWhole(t, args)
 	}
 	writeFile(t, "run/notes.txt", []byte("mine"))
-	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: as the run wrote it\nrun: not written by the run: notes.txt, other-factors.npy, other.npy\n" {
+	if o := call(t, "check", "run"); o.code != 0 ||
+		o.out != "run: as the run wrote it\nrun: not written by the run: notes.txt, other-factors.npy, other.npy\n" {
 		t.Error(o)
 	}
 	path := filepath.Join("run", rundir.RecordFile)
@@ -148,7 +153,8 @@ func TestCheckHealthy(t *testing.T) {
 	delete(record, "sum")
 	old := must.Get(json.Marshal(record))(t)
 	writeFile(t, path, old)
-	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: there is nothing to check against: the run failed, or an earlier version made it\n" {
+	if o := call(t, "check", "run"); o.code != 0 ||
+		o.out != "run: there is nothing to check against: the run failed, or an earlier version made it\n" {
 		t.Error(o)
 	}
 	must.OK(t, os.Remove(path))
@@ -195,7 +201,8 @@ func TestCheckData(t *testing.T) {
 	succeed(t, "train", "run.yaml", "--run", "run")
 	checkWhole(t, "training")
 	writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat("0\n1\n", 32)))
-	if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "supervision.labels.file: labels.csv has changed since the run began") {
+	if o := call(t, "check", "run"); o.code != 1 ||
+		!strings.Contains(o.out, "supervision.labels.file: labels.csv has changed since the run began") {
 		t.Error(o)
 	}
 }

@@ -60,14 +60,17 @@ func TestWithoutSlurm(t *testing.T) {
 	succeed(t, "sweep", file, "--out", dir)
 	absent := filepath.Join(filepath.Dir(dir), "absent")
 	t.Setenv("PATH", t.TempDir())
-	if o := succeed(t, "sweep", file, "--out", dir, "--on", "slurm", "--print"); o.out != "" || !strings.Contains(o.log, "nothing to submit: 1 run finished, 0 failed") {
+	if o := succeed(t, "sweep", file, "--out", dir, "--on", "slurm", "--print"); o.out != "" ||
+		!strings.Contains(o.log, "nothing to submit: 1 run finished, 0 failed") {
 		t.Error(o)
 	}
 	o := succeed(t, "sweep", file, "--out", absent, "--on", "slurm", "--print")
-	if !strings.Contains(o.log, "1001 are assumed") || strings.Contains(o.log, "scontrol") || !strings.Contains(o.log, "make the folder "+filepath.Join(absent, ".jobs")) {
+	if !strings.Contains(o.log, "1001 are assumed") || strings.Contains(o.log, "scontrol") ||
+		!strings.Contains(o.log, "make the folder "+filepath.Join(absent, ".jobs")) {
 		t.Error(o)
 	}
-	if o := call(t, "sweep", file, "--out", absent, "--on", "slurm"); o.code != 1 || !strings.Contains(o.log, "slurm does not answer, so no job was submitted: there is no command squeue") || ui.Exists(absent) {
+	if o := call(t, "sweep", file, "--out", absent, "--on", "slurm"); o.code != 1 || !strings.Contains(o.log,
+		"slurm does not answer, so no job was submitted: there is no command squeue") || ui.Exists(absent) {
 		t.Error(o)
 	}
 }

@@ -27,7 +27,8 @@ func TestTrain(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "deep", "run")
 	o := succeed(t, "train", tinyFile(t), "train.figures=true", "metrics.every=2", "--run", dir, "--json", "seed=3")
-	for _, want := range []string{"tiny: lsbd-vae on square, seed 3, 3 epochs, into " + dir, "epoch 1/3  supervised loss ", "epoch 2  dlsbd 0.",
+	for _, want := range []string{"tiny: lsbd-vae on square, seed 3, 3 epochs, into " +
+		dir, "epoch 1/3  supervised loss ", "epoch 2  dlsbd 0.",
 		"epoch 3/3  ", "finished 3 epochs (24 steps) in ", "see " + filepath.Join(dir, "report.html")} {
 		if !strings.Contains(o.log, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, o.log)
@@ -65,14 +66,16 @@ func TestTrain(t *testing.T) {
 		t.Errorf("fit %+v of three epochs", f)
 	}
 	m := result.Metrics
-	if len(m) != 1 || m[0].Name != "dlsbd" || m[0].Better != "lower" || !(*m[0].Value > 0 && *m[0].Value < 2) || fmt.Sprint(m[0].Parts[0].Labels) != "[row column]" {
+	if len(m) != 1 || m[0].Name != "dlsbd" || m[0].Better != "lower" || !(*m[0].Value > 0 && *m[0].Value < 2) ||
+		fmt.Sprint(m[0].Parts[0].Labels) != "[row column]" {
 		t.Errorf("metrics %+v", m)
 	}
 	checkFolder(t, dir)
 	checkConfig(t, dir)
 	checkLog(t, dir, *m[0].Value)
 	checkCodes(t, filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy"))
-	if report := string(must.Read(t, filepath.Join(dir, "report.html"))); !strings.Contains(report, "<html") || !strings.Contains(report, "data:image/png;base64,") || !strings.Contains(report, "dlsbd") {
+	if report := string(must.Read(t, filepath.Join(dir, "report.html"))); !strings.Contains(report, "<html") ||
+		!strings.Contains(report, "data:image/png;base64,") || !strings.Contains(report, "dlsbd") {
 		t.Errorf("the report lacks a figure or the metric")
 	}
 }
@@ -108,7 +111,8 @@ func checkFolder(t *testing.T, dir string) {
 		Step, Epoch int
 		Done        bool
 	}
-	if err := json.Unmarshal(must.Read(t, filepath.Join(dir, "state.json")), &state); err != nil || state.Step != 24 || state.Epoch != 3 || !state.Done {
+	if err := json.Unmarshal(must.Read(t, filepath.Join(dir, "state.json")), &state); err != nil || state.Step != 24 ||
+		state.Epoch != 3 || !state.Done {
 		t.Errorf("state %+v, %v", state, err)
 	}
 }
@@ -155,7 +159,8 @@ func checkLog(t *testing.T, dir string, last float64) {
 			}
 		}
 	}
-	want := []string{"epoch 1, step 8, 256 images", "epoch 2, step 16, 256 images", "metrics of epoch 2, step 16", "epoch 3, step 24, 256 images", "metrics of epoch 3, step 24"}
+	want := []string{"epoch 1, step 8, 256 images", "epoch 2, step 16, 256 images", "metrics of epoch 2, step 16",
+		"epoch 3, step 24, 256 images", "metrics of epoch 3, step 24"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -206,7 +211,8 @@ func TestArguments(t *testing.T) {
 		t.Errorf("result %s", o.out)
 	}
 	o = succeed(t, "train", "--resume", "train.epochs=2", "--run="+dir, "--json")
-	if !strings.Contains(o.out, `"epochs":2,`) || !strings.Contains(o.out, `"seed":2,`) || !strings.Contains(o.log, "continuing after step 8 (1 epoch)") {
+	if !strings.Contains(o.out, `"epochs":2,`) || !strings.Contains(o.out, `"seed":2,`) ||
+		!strings.Contains(o.log, "continuing after step 8 (1 epoch)") {
 		t.Errorf("continued: %v", o)
 	}
 	for _, args := range [][]string{{"--help"}, {"train", "--help"}, {"eval", "-h"}, {"data", "show", "--help"}} {
@@ -248,7 +254,8 @@ func TestEval(t *testing.T) {
 	if m := evaluate("--run", dir); len(m) != 1 || m["dlsbd"].Value != want {
 		t.Errorf("--run: %v, want %v", m, want)
 	}
-	if m := evaluate(fewTrees("--run", dir, "--metrics", "all")...); len(m) < 2 || m["dlsbd"].Value != want || m["dlsbd-workshop"].Better != "lower" {
+	if m := evaluate(fewTrees("--run", dir, "--metrics", "all")...); len(m) < 2 || m["dlsbd"].Value != want ||
+		m["dlsbd-workshop"].Better != "lower" {
 		t.Errorf("all metrics: %v", m)
 	}
 	if m := evaluate("--run", dir, "--metrics", "dlsbd-workshop"); len(m) != 1 || !(m["dlsbd-workshop"].Value > 0) {
@@ -256,7 +263,8 @@ func TestEval(t *testing.T) {
 	}
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
 	want = evaluate("--run", dir, "--metrics=dlsbd", "--option", "dlsbd.spaces=never")["dlsbd"].Value // files have no latent spaces
-	if m := evaluate("--codes", codes, "--factors", factors, "--types", "circular", "--metrics=dlsbd,dlsbd-workshop"); len(m) != 2 || m["dlsbd"].Value != want {
+	if m := evaluate("--codes", codes, "--factors", factors, "--types", "circular",
+		"--metrics=dlsbd,dlsbd-workshop"); len(m) != 2 || m["dlsbd"].Value != want {
 		t.Errorf("files: %v, want %v", m, want)
 	}
 }
@@ -278,7 +286,8 @@ func TestEvalFactorValues(t *testing.T) {
 		}
 	}
 	writeNPY(t, factors, a.Shape, a.Data)
-	if got := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", chosen); digits.FindString(got.out) != digits.FindString(want.out) {
+	if got := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics",
+		chosen); digits.FindString(got.out) != digits.FindString(want.out) {
 		t.Errorf("other values of the factors:\n%s\nwant\n%s", got.out, want.out)
 	}
 }
@@ -308,23 +317,27 @@ func TestDataShow(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "data", "show", "square", "size=16", "--count", "4", "side=4", "--scale=2")
-	if o.out != "square.png\n" || !strings.Contains(o.log, "square: 256 images of 16x16x1\n  row: 16 levels, circular\n  column: 16 levels, circular\n") {
+	if o.out != "square.png\n" || !strings.Contains(o.log,
+		"square: 256 images of 16x16x1\n  row: 16 levels, circular\n  column: 16 levels, circular\n") {
 		t.Errorf("data show: %v", o)
 	}
 	small := decodePNG(t, "square.png")
-	succeed(t, "data", "show", "arrow", "size=16", "hues=8", "rotations=8", "--out", "a.png", "--rows", "rotation", "--columns", "hue", "--count=8", "--scale=9")
+	succeed(t, "data", "show", "arrow", "size=16", "hues=8", "rotations=8", "--out", "a.png", "--rows", "rotation",
+		"--columns", "hue", "--count=8", "--scale=9")
 	if large := decodePNG(t, "a.png"); large <= small {
 		t.Errorf("a sheet of 8x8 images is %d pixels wide, one of 4x4 %d", large, small)
 	}
 	must.OK(t, os.MkdirAll("mine", 0o777))
 	writeNPY(t, "mine/images.npy", []int{6, 4, 4}, make([]uint8, 96))
 	writeNPY(t, "mine/factors.npy", []int{6, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2})
-	if o := succeed(t, "data", "show", "grid", "path=mine", "names=[kind, size]", "--out=g.png"); !strings.Contains(o.log, "grid: 6 images of 4x4x1\n  kind: 2 levels, ordinal\n  size: 3 levels, ordinal\n") {
+	if o := succeed(t, "data", "show", "grid", "path=mine", "names=[kind, size]", "--out=g.png"); !strings.Contains(o.log,
+		"grid: 6 images of 4x4x1\n  kind: 2 levels, ordinal\n  size: 3 levels, ordinal\n") {
 		t.Errorf("data show: %v", o)
 	}
 	decodePNG(t, "g.png")
 	writeNPY(t, "mine/factors.npy", []int{6, 1}, []int64{0, 45, 90, 135, 0, 45})
-	if o := succeed(t, "data", "show", "grid", "path=mine", "kinds=[circular]", "--out=g.png"); !strings.Contains(o.log, "  factor0: 4 levels, circular with a full turn of 180\n") {
+	if o := succeed(t, "data", "show", "grid", "path=mine", "kinds=[circular]", "--out=g.png"); !strings.Contains(o.log,
+		"  factor0: 4 levels, circular with a full turn of 180\n") {
 		t.Errorf("data show: %v", o)
 	}
 	writeNPY(t, "mine/factors.npy", []int{6, 1}, []float64{0, 1, 2, 3, 4, 5.4}) // radians, but called degrees
@@ -332,7 +345,8 @@ func TestDataShow(t *testing.T) {
 	if o := succeed(t, "data", "show", "grid", "path=mine", "kinds=[circular:360]", "--out=g.png"); !strings.Contains(o.log, radians) {
 		t.Errorf("data show: %v; want %s", o, radians)
 	}
-	for _, args := range [][]string{{"--augment", "--out=v.png"}, {"--augment", "byol", "--out=v.png"}, {"--out=v.png", "--augment=[flip]"}, {"--out", "v.png", "--count=3", "--augment"}} {
+	for _, args := range [][]string{{"--augment", "--out=v.png"}, {"--augment", "byol", "--out=v.png"},
+		{"--out=v.png", "--augment=[flip]"}, {"--out", "v.png", "--count=3", "--augment"}} {
 		if o := succeed(t, append([]string{"data", "show", "arrow", "size=16", "hues=8"}, args...)...); o.out != "v.png\n" {
 			t.Errorf("%v: %v", args, o)
 		}
@@ -347,7 +361,8 @@ func TestDataShow(t *testing.T) {
 	} {
 		checkMistake(t, call(t, append([]string{"data", "show"}, args...)...), 2, want)
 	}
-	if o := succeed(t, "list", "pipelines", "moco"); !strings.Contains(o.out, "Source: He et al. 2020") || !strings.Contains(o.out, "\npipeline:\n  - crop:\n      probability: 1.0\n") {
+	if o := succeed(t, "list", "pipelines", "moco"); !strings.Contains(o.out, "Source: He et al. 2020") ||
+		!strings.Contains(o.out, "\npipeline:\n  - crop:\n      probability: 1.0\n") {
 		t.Errorf("list pipelines moco: %v", o)
 	}
 	for _, args := range [][]string{{"data"}, {"data", "list"}} {
@@ -377,15 +392,18 @@ func TestList(t *testing.T) {
 				t.Errorf("the list of %s lacks %s, or says nothing about it:\n%s", k.Kind, i.Name, of)
 			}
 			one := succeed(t, "list", k.Kind, i.Name).out
-			if k.Kind != "configs" && !strings.HasPrefix(one, i.Name+": "+i.Doc+"\n") || i.Source != "" && !strings.Contains(one, "Source: "+i.Source) ||
+			if k.Kind != "configs" && !strings.HasPrefix(one, i.Name+": "+i.Doc+"\n") ||
+				i.Source != "" && !strings.Contains(one, "Source: "+i.Source) ||
 				i.Units != "" && !strings.Contains(one, "Units: "+i.Units) {
 				t.Errorf("%s %s:\n%s", k.Kind, i.Name, one)
 			}
 		}
 	}
-	if one := succeed(t, "list", "losses", "lsbd").out; !regexp.MustCompile(`(?m)^  weight +number or ramp +100\S* +factor in the total: gamma$`).MatchString(one) {
+	if one := succeed(t, "list", "losses",
+		"lsbd").out; !regexp.MustCompile(`(?m)^  weight +number or ramp +100\S* +factor in the total: gamma$`).MatchString(one) {
 		t.Errorf("the options of lsbd:\n%s", one)
 	}
 	source := must.Get(configs.Read(configs.Quickstart))(t)
-	must.Equal(t, succeed(t, "list", "configs", configs.Quickstart).out, "# yaml-language-server: $schema=unravel.schema.json\n"+string(source), "the quickstart")
+	must.Equal(t, succeed(t, "list", "configs", configs.Quickstart).out,
+		"# yaml-language-server: $schema=unravel.schema.json\n"+string(source), "the quickstart")
 }

@@ -79,8 +79,10 @@ func threeCodes(t *testing.T) {
 
 func TestCompareCodes(t *testing.T) {
 	threeCodes(t)
-	x, log := compare(t, "good.csv", "bad.csv", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse,sap", "--out", "out")
-	if fmt.Sprint(x.Runs) != "[good.csv bad.csv fair.csv]" || len(x.Metrics) != 4 || !strings.Contains(log, "3 runs by 4 metrics with tables and figures in out\n") {
+	x, log := compare(t, "good.csv", "bad.csv", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics",
+		"mig,mse,sap", "--out", "out")
+	if fmt.Sprint(x.Runs) != "[good.csv bad.csv fair.csv]" || len(x.Metrics) != 4 ||
+		!strings.Contains(log, "3 runs by 4 metrics with tables and figures in out\n") {
 		t.Fatalf("%+v, log %s", x, log)
 	}
 	for i, name := range []string{"mig", "mse", "sap", "udr"} {
@@ -98,7 +100,8 @@ func TestCompareCodes(t *testing.T) {
 		t.Errorf("tau %s", got)
 	}
 	u := x.UDR
-	if u == nil || len(u.Scores) != 3 || !(u.Pairs[0][2] > 3*u.Pairs[0][1]) || !(u.Scores[1] < u.Scores[0]) || fmt.Sprint(u.Used) != "[2 2 2]" {
+	if u == nil || len(u.Scores) != 3 || !(u.Pairs[0][2] > 3*u.Pairs[0][1]) || !(u.Scores[1] < u.Scores[0]) ||
+		fmt.Sprint(u.Used) != "[2 2 2]" {
 		t.Errorf("udr %+v", u)
 	}
 	alone, _ := measure(t, "--codes", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse,sap")
@@ -139,14 +142,16 @@ func TestCompareUDR(t *testing.T) {
 		t.Errorf("notes %q", got)
 	}
 	writeFile(t, "copy.csv", must.Read(t, "good.csv"))
-	if same, _ := compare(t, "good.csv", "fair.csv", "copy.csv"); fmt.Sprint(same.Notes) != "[runs 1 and 3 have the same codes, which raises their udr]" {
+	if same, _ := compare(t, "good.csv", "fair.csv",
+		"copy.csv"); fmt.Sprint(same.Notes) != "[runs 1 and 3 have the same codes, which raises their udr]" {
 		t.Errorf("notes %q", same.Notes)
 	}
 	checkMistake(t, call(t, "compare", "good.csv", "fair.csv", "--udr", "none"), 1, "nothing to compare")
 
 	// the kinds of factors in an archive
 	levels := [][]float64{{0}, {1}, {2}, {3}, {4}}
-	writeNPZ(t, "a.npz", map[string][][]float64{"codes": {{1, 0}, {0.31, 0.95}, {-0.81, 0.59}, {-0.81, -0.59}, {0.31, -0.95}}, "factors": levels})
+	writeNPZ(t, "a.npz", map[string][][]float64{"codes": {{1, 0}, {0.31, 0.95}, {-0.81, 0.59}, {-0.81, -0.59},
+		{0.31, -0.95}}, "factors": levels})
 	writeNPZ(t, "b.npz", map[string][][]float64{"codes": {{3, 0}, {0, 1}, {2, 1}, {0, 0}, {1, 3}}, "factors": levels})
 	if x, _ := compare(t, "a.npz", "b.npz", "--types", "circular", "--metrics", "dlsbd"); values(x.Metrics[0].Ranks) != "1 2" {
 		t.Errorf("%+v", x.Metrics)
@@ -161,7 +166,8 @@ func TestCompareStored(t *testing.T) {
 	x, log := compare(t, dir, "other.json")
 	var stored []struct{ Value float64 }
 	must.OK(t, json.Unmarshal(must.Read(t, dir+"/metrics.json"), &stored))
-	if len(x.Metrics) != 2 || *x.Metrics[0].Values[0] != stored[0].Value || values(x.Metrics[1].Values) != "- 0.25" || values(x.Metrics[1].Ranks) != "- 1" {
+	if len(x.Metrics) != 2 || *x.Metrics[0].Values[0] != stored[0].Value || values(x.Metrics[1].Values) != "- 0.25" ||
+		values(x.Metrics[1].Ranks) != "- 1" {
 		t.Errorf("%+v", x.Metrics)
 	}
 	if x.Tau[0][1] != nil || *x.Tau[0][0] != 1 || log != "left out: udr: other.json has no codes\n" {
@@ -233,8 +239,9 @@ func TestCompareImages(t *testing.T) {
 	if x, log := compare(t, "a", "c"); x.UDR != nil || log != "left out: udr: c and a are runs with other images: their factors differ\n" {
 		t.Errorf("%+v, log %q", x, log)
 	}
-	writeFile(t, "bare.yaml", []byte("{name: bare, dataset: {grid: {path: one.npy}}, supervision: none, model: {vae: {encoder: {mlp: {hidden: [4]}}, latent: 2}}, "+
-		"losses: [{reconstruction: {likelihood: gaussian}}, kl], train: {epochs: 1, figures: false}, metrics: [mutual-information]}"))
+	writeFile(t, "bare.yaml",
+		[]byte("{name: bare, dataset: {grid: {path: one.npy}}, supervision: none, model: {vae: {encoder: {mlp: {hidden: [4]}}, latent: 2}}, "+
+			"losses: [{reconstruction: {likelihood: gaussian}}, kl], train: {epochs: 1, figures: false}, metrics: [mutual-information]}"))
 	pixels := make([]uint8, 60*9)
 	for i := range pixels {
 		pixels[i] = uint8(i * i)
@@ -242,7 +249,8 @@ func TestCompareImages(t *testing.T) {
 	writeNPY(t, "one.npy", []int{60, 3, 3}, pixels)
 	slices.Reverse(pixels)
 	writeNPY(t, "two.npy", []int{60, 3, 3}, pixels)
-	for run, settings := range map[string]string{"bare0": "seed=0", "bare1": "seed=1", "some0": "metrics.sample=30 seed=0", "some1": "metrics.sample=30 seed=1", "two": "dataset.grid.path=two.npy"} {
+	for run, settings := range map[string]string{"bare0": "seed=0", "bare1": "seed=1", "some0": "metrics.sample=30 seed=0",
+		"some1": "metrics.sample=30 seed=1", "two": "dataset.grid.path=two.npy"} {
 		succeed(t, append([]string{"train", "bare.yaml", "-q", "--run", run}, strings.Fields(settings)...)...)
 	}
 	for runs, want := range map[string]string{
@@ -264,7 +272,8 @@ func runFolders(t *testing.T, runs map[string][]string) {
 		text := must.Get(c.Encode())(t)
 		must.OK(t, os.Mkdir(dir, 0o777))
 		writeFile(t, dir+"/config.yaml", text)
-		writeFile(t, dir+"/metrics.json", []byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
+		writeFile(t, dir+"/metrics.json",
+			[]byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
 		run := must.Get(rundir.Open(dir))(t)
 		must.OK(t, errors.Join(new(rundir.Record).Write(run), run.Close()))
 	}
@@ -316,7 +325,8 @@ func TestCompareSettings(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, o.out)
 		}
 	}
-	if o = succeed(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.out, "Kendall") || strings.Contains(o.out, "setting") || ui.Exists("out/kendall.csv") {
+	if o = succeed(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.out, "Kendall") ||
+		strings.Contains(o.out, "setting") || ui.Exists("out/kendall.csv") {
 		t.Errorf("tau of two runs, or settings that are equal:\n%s", o.out)
 	}
 }

@@ -64,7 +64,8 @@ func TestDamagedCheckpoint(t *testing.T) {
 			newest := filepath.Join(dir, checkpoint)
 			damageFile(t, newest, d.damage)
 			o := call(t, "eval", "--run", dir)
-			if o.code != 0 || !strings.HasPrefix(o.log, "warning: checkpoint: "+newest+": ") || !strings.Contains(o.log, "using the checkpoint before it, of step 16\n") || strings.Count(o.log, "\n") != 1 {
+			if o.code != 0 || !strings.HasPrefix(o.log, "warning: checkpoint: "+newest+": ") ||
+				!strings.Contains(o.log, "using the checkpoint before it, of step 16\n") || strings.Count(o.log, "\n") != 1 {
 				t.Errorf("eval: %v", o)
 			}
 			both := finished(t)
@@ -98,7 +99,8 @@ func TestMissingCheckpoint(t *testing.T) {
 	for _, command := range []string{"eval", "encode"} {
 		checkMistake(t, call(t, command, "--run", dir), 1, "there is no checkpoint in "+dir)
 	}
-	if o := call(t, "train", "--resume", "--run", dir); o.code != 0 || !strings.Contains(o.log, "there is no checkpoint yet: starting from the beginning") {
+	if o := call(t, "train", "--resume", "--run", dir); o.code != 0 ||
+		!strings.Contains(o.log, "there is no checkpoint yet: starting from the beginning") {
 		t.Errorf("train: %v", o)
 	}
 	sameRun(t, "from the beginning", dir, good)

@@ -56,7 +56,8 @@ func TestDataAsk(t *testing.T) {
 		writeFile(t, "pairs.csv", []byte(strings.Join(lines, "\n")))
 	}
 	answer()
-	checkMistake(t, call(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade"), 2, "pairs.csv has 8 answers; want --answers pairs.csv")
+	checkMistake(t, call(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade"), 2,
+		"pairs.csv has 8 answers; want --answers pairs.csv")
 	succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8", "--sheet", "sheet.png")
 	checkSheet(t)
 	answer()
@@ -64,7 +65,8 @@ func TestDataAsk(t *testing.T) {
 		succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8")
 		answer()
 	}
-	if o = succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "5"); !strings.Contains(o.log, "0 questions") || !strings.Contains(o.log, "5 questions fewer than requested") {
+	if o = succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count",
+		"5"); !strings.Contains(o.log, "0 questions") || !strings.Contains(o.log, "5 questions fewer than requested") {
 		t.Errorf("log %q", o.log) // 12 pictures are known after 40 answers
 	}
 	writeFile(t, "mine.yaml", []byte(`name: mine

@@ -72,7 +72,8 @@ func TestDataFetch(t *testing.T) {
 	if o := succeed(t, "data", "fetch", "dsprites"); !strings.Contains(o.out, "dsprites is here already") {
 		t.Error(o)
 	}
-	if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), "dsprites here: 1.51 MiB converted, 12.9 KiB of downloads") || !strings.Contains(words(o.out), "cars3d not here: download of") {
+	if o := succeed(t, "data", "list"); !strings.Contains(words(o.out),
+		"dsprites here: 1.51 MiB converted, 12.9 KiB of downloads") || !strings.Contains(words(o.out), "cars3d not here: download of") {
 		t.Error(o)
 	}
 	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {
@@ -115,10 +116,12 @@ func TestDataMistakes(t *testing.T) {
 	checkMistake(t, call(t, "data", "fetch", "dsprite"), 2, `did you mean "dsprites"`)
 	checkMistake(t, call(t, "data", "fetch", "dsprites", "variant=pink"), 2, "want plain, color, noise, scream")
 	checkMistake(t, call(t, "data", "fetch", "dsprites", "--file", "x"), 2, "no such file", spritesFile)
-	checkMistake(t, call(t, "data", "fetch", "dsprites", "--from", s.URL+"/"), 1, "cannot be reached", spritesFile, "https://github.com/", filepath.Join(root, "downloads", "dsprites"))
+	checkMistake(t, call(t, "data", "fetch", "dsprites", "--from", s.URL+"/"), 1, "cannot be reached",
+		spritesFile, "https://github.com/", filepath.Join(root, "downloads", "dsprites"))
 	checkMistake(t, call(t, "data", "fetch", "dsprites", "--from", "none.npz"), 1, "none.npz")
 	for _, args := range []string{"data show dsprites", "train encoder/sprites dataset=dsprites --run run"} {
-		checkMistake(t, call(t, strings.Fields(args)...), 1, "unravel data fetch dsprites", spritesFile, "https://github.com/", filepath.Join(root, "downloads", "dsprites"))
+		checkMistake(t, call(t, strings.Fields(args)...), 1, "unravel data fetch dsprites",
+			spritesFile, "https://github.com/", filepath.Join(root, "downloads", "dsprites"))
 	}
 	checkMistake(t, call(t, "data", "check", "dsprites"), 1, "unravel data fetch dsprites")
 	writeFile(t, "rows.npz", []byte("not a file"))
@@ -146,7 +149,8 @@ func TestDataBroken(t *testing.T) {
 		if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), c.want) {
 			t.Error(o)
 		}
-		if o := call(t, "data", "check", "dsprites"); o.code != 1 || !strings.Contains(o.out, images) || !strings.Contains(o.out, "unravel data fetch dsprites") {
+		if o := call(t, "data", "check", "dsprites"); o.code != 1 || !strings.Contains(o.out, images) ||
+			!strings.Contains(o.out, "unravel data fetch dsprites") {
 			t.Error(o)
 		}
 		succeed(t, "data", "show", "dsprites")
@@ -281,7 +285,8 @@ func TestInputsRecord(t *testing.T) {
 			t.Setenv(cache.RootVariable, t.TempDir())
 			t.Chdir(t.TempDir())
 			c.write(2)
-			writeFile(t, "run.yaml", []byte(c.settings+"\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 16, figures: false}\nmetrics: []\n"))
+			writeFile(t, "run.yaml", []byte(c.settings+
+				"\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 16, figures: false}\nmetrics: []\n"))
 			writeFile(t, "sweep.yaml", []byte("name: runs\nbase: run.yaml\n"))
 			succeed(t, "train", "run.yaml", "--run", "run")
 			sweep := []string{"sweep", "sweep.yaml", "--out", "runs"}
@@ -294,7 +299,8 @@ func TestInputsRecord(t *testing.T) {
 			}
 			c.write(3)
 			for _, args := range append(commands, []string{"train", "--run", "run", "--resume", "train.epochs=2"}) {
-				if o := call(t, args...); !strings.Contains(o.log, "warning: ") || !strings.Contains(o.log, c.key+": "+c.file+" has changed since the run began") {
+				if o := call(t, args...); !strings.Contains(o.log, "warning: ") ||
+					!strings.Contains(o.log, c.key+": "+c.file+" has changed since the run began") {
 					t.Errorf("%v: %v", args, o)
 				}
 			}
@@ -330,10 +336,12 @@ func TestDataFile(t *testing.T) {
 	root := ownData(t)
 	folder := must.Get(filepath.Abs(filepath.Join("..", "datasets", "public", "testdata", "dsprites")))(t)
 	hdf5 := strings.TrimSuffix(spritesFile, ".npz") + ".hdf5"
-	if o := call(t, "data", "fetch", "dsprites", "--from", filepath.Join(folder, hdf5)); o.code != 1 || !strings.Contains(o.log, "it has 205312 bytes; want 28024106") {
+	if o := call(t, "data", "fetch", "dsprites", "--from", filepath.Join(folder, hdf5)); o.code != 1 ||
+		!strings.Contains(o.log, "it has 205312 bytes; want 28024106") {
 		t.Error(o)
 	}
-	if o := succeed(t, "data", "fetch", "dsprites", "--file", hdf5, "--from", folder, "--trust"); !strings.Contains(o.out, "48 images") || !strings.Contains(o.log, "which differs from the known hash") {
+	if o := succeed(t, "data", "fetch", "dsprites", "--file", hdf5, "--from", folder, "--trust"); !strings.Contains(o.out,
+		"48 images") || !strings.Contains(o.log, "which differs from the known hash") {
 		t.Error(o)
 	}
 	if _, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile)); err == nil {

@@ -53,7 +53,8 @@ func TestDataKilled(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(root, images)); err == nil && !bytes.Equal(got, want) {
 			t.Fatal("a half-made set is there")
 		}
-		if _, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile)); err == nil && !bytes.Equal(must.Read(t, filepath.Join(root, "downloads", "dsprites", spritesFile)), smallSprites(t)) {
+		if _, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile)); err == nil &&
+			!bytes.Equal(must.Read(t, filepath.Join(root, "downloads", "dsprites", spritesFile)), smallSprites(t)) {
 			t.Fatal("a partial file has its name")
 		}
 		return o
@@ -95,7 +96,8 @@ func TestDataKilled(t *testing.T) {
 		t.Error("the set differs")
 	}
 	left, err := filepath.Glob(filepath.Join(root, "sets", ".*"))
-	if parts, err2 := filepath.Glob(filepath.Join(root, "downloads", "dsprites", "*.part*")); err != nil || err2 != nil || len(left)+len(parts) > 0 {
+	if parts, err2 := filepath.Glob(filepath.Join(root, "downloads", "dsprites", "*.part*")); err != nil || err2 != nil ||
+		len(left)+len(parts) > 0 {
 		t.Errorf("left: %v %v, %v, %v", left, parts, err, err2)
 	}
 	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {

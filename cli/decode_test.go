@@ -106,7 +106,8 @@ func TestDecodeLinear(t *testing.T) {
 		for k := range 3 {
 			low, rise := steps[12*part+k], steps[12*part+9+k]-steps[12*part+k]
 			for i := range 4 {
-				if want := low + rise*float32(i)/3; !(math.Abs(float64(steps[12*part+3*i+k]-want)) <= 1e-5) || (rise != 0) != (k == part) || !(rise >= 0) {
+				if want := low + rise*float32(i)/3; !(math.Abs(float64(steps[12*part+3*i+k]-want)) <= 1e-5) ||
+					(rise != 0) != (k == part) || !(rise >= 0) {
 					t.Fatalf("coordinate %d, step %d, column %d: %v, want %v", part, i, k, steps[12*part+3*i+k], want)
 				}
 			}
@@ -140,7 +141,8 @@ func TestDecodeCodes(t *testing.T) {
 	}
 	for rows, want := range map[string]string{"images": "7,5", "prior": "sample 0,sample 1,", "objects": "2,0", "circle1": "circle1 0,circle1 90,"} {
 		var one coding.Decoded
-		decodeOne(t, succeed(t, "decode", "--run", dir, "--json", "--what", "grid", "--rows", rows, "--images", "7,5", "--objects", "2,0", "--steps", "4", "--out", t.TempDir()).out, &one)
+		decodeOne(t, succeed(t, "decode", "--run", dir, "--json", "--what", "grid", "--rows", rows, "--images", "7,5",
+			"--objects", "2,0", "--steps", "4", "--out", t.TempDir()).out, &one)
 		var labels []string
 		for _, r := range one.Files[0].Rows {
 			labels = append(labels, r.Label)
@@ -156,7 +158,8 @@ func TestDecodeCodes(t *testing.T) {
 	far := filepath.Join(out, "far.csv")
 	writeFile(t, far, []byte("c,s,u,v\n1,0,0.5,-0.5\n0,-3,0.5,-0.5\n"))
 	o = succeed(t, "decode", "--run", dir, "--codes", far, "--out", out)
-	if codes := array(t, filepath.Join(out, "decoded-codes.npy")).Data; !strings.Contains(o.log, "1 of 2 rows of "+far+" were not on the spheres") || codes[5] != -1 {
+	if codes := array(t, filepath.Join(out, "decoded-codes.npy")).Data; !strings.Contains(o.log, "1 of 2 rows of "+
+		far+" were not on the spheres") || codes[5] != -1 {
 		t.Errorf("codes %v, %v", codes, o)
 	}
 	for name, c := range map[string]struct {
@@ -175,7 +178,8 @@ func TestDecodeCodes(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, o, c.want)
 		}
 	}
-	checkMistake(t, call(t, "decode", "--run", dir, "--codes", filepath.Join(out, "decoded-codes.npy"), "--out", out), 2, "it would be replaced; want another --out")
+	checkMistake(t, call(t, "decode", "--run", dir, "--codes", filepath.Join(out, "decoded-codes.npy"), "--out", out), 2,
+		"it would be replaced; want another --out")
 }
 
 // Wrong flags, runs and models are errors, and write nothing.

@@ -60,7 +60,8 @@ func TestEarlierRuns(t *testing.T) {
 // The error for a run with a removed key names the replacement, and the edited run opens.
 func TestEarlierRunWithRemovedKey(t *testing.T) {
 	copyEarlier(t, "2026-11-20-first")
-	for _, args := range [][]string{{"eval", "--run", "run"}, {"encode", "--run", "run"}, {"train", "--run", "run", "--resume"}, {"report", "--run", "run"}} {
+	for _, args := range [][]string{{"eval", "--run", "run"}, {"encode", "--run", "run"},
+		{"train", "--run", "run", "--resume"}, {"report", "--run", "run"}} {
 		checkMistake(t, call(t, args...), ui.ExitUsage, "config.yaml:42:3: train.evaluate", "for evaluate: 0 delete the line")
 	}
 	config := must.Read(t, "run/config.yaml")

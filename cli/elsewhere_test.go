@@ -27,7 +27,8 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 		{[]string{"--on", "slurm"}, []string{"export UNRAVEL_DATA='/d e'\n", "export UNRAVEL_KERNEL=go\n", "export UNRAVEL_CLAIMS=always\n", "export UNRAVEL_CLAIMS_AFTER=30s\n"}},
 		{kubernetes, []string{"UNRAVEL_DATA\n", "UNRAVEL_KERNEL\n", "UNRAVEL_CLAIMS\n", "value: always\n", "UNRAVEL_CLAIMS_AFTER\n", "value: 30s\n"}},
 	} {
-		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) }, append([]string{"sweep", file, "--out", dir, "--print"}, c.args...)...).end()
+		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) },
+			append([]string{"sweep", file, "--out", dir, "--print"}, c.args...)...).end()
 		for _, want := range c.want {
 			if o.code != 0 || !strings.Contains(o.out, want) {
 				t.Errorf("%v: %q is missing: %v", c.args, want, o)
@@ -37,7 +38,8 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 	for _, args := range [][]string{{"--", "-f.yaml"}, {"--out=-r", "--", "-f.yaml"}} {
 		data := must.Read(t, file)
 		must.Write(t, filepath.Join(filepath.Dir(file), "-f.yaml"), data)
-		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) }, append([]string{"sweep", "--on", "slurm", "--print"}, args...)...).end()
+		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) },
+			append([]string{"sweep", "--on", "slurm", "--print"}, args...)...).end()
 		if o.code != 0 || !strings.Contains(o.out, " sweep ./-f.yaml --out ") || strings.Contains(o.out, "--out -r") {
 			t.Errorf("a path that begins with a dash: %v", o)
 		}
@@ -52,7 +54,8 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}
-	if o := start(t, "sweep", file, "--out", dir, "--index", "0", "--of", "2", "--no-wait").end(); o.code != 1 || strings.Count(o.out, "failed") != 2 {
+	if o := start(t, "sweep", file, "--out", dir, "--index", "0", "--of", "2", "--no-wait").end(); o.code != 1 ||
+		strings.Count(o.out, "failed") != 2 {
 		t.Errorf("a task: %v", o)
 	}
 	if text := must.Read(t, filepath.Join(dir, "seed0", "run.json")); !strings.Contains(string(text), "AVX512_BF16") {

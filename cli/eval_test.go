@@ -104,7 +104,8 @@ func TestEvalTypes(t *testing.T) {
 	if log != "" || angular["contraction-max"].Value == ordinal["contraction-max"].Value {
 		t.Errorf("kinds change nothing: %v, %v; log %q", angular, ordinal, log)
 	}
-	checkMistake(t, call(t, append([]string{"eval"}, with("--metrics", "mse", "--types", "circular")...)...), 1, "factors.csv: factor depth: the circular values 0, 1, ", "are not evenly spaced; want their period, such as circular:360")
+	checkMistake(t, call(t, append([]string{"eval"}, with("--metrics", "mse", "--types", "circular")...)...), 1,
+		"factors.csv: factor depth: the circular values 0, 1, ", "are not evenly spaced; want their period, such as circular:360")
 }
 
 // The metrics `all` omit unsuitable metrics and measure the rest.
@@ -114,7 +115,8 @@ func TestEvalLeftOut(t *testing.T) {
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	for _, args := range [][]string{files, append(files, "--metrics", "all")} {
 		all, log := measure(t, fewTrees(args...)...)
-		if _, ok := all["dlsbd"]; ok || !strings.Contains(log, "left out: metric dlsbd: ") || !strings.Contains(log, "left out: metric dlsbd-workshop: ") {
+		if _, ok := all["dlsbd"]; ok || !strings.Contains(log, "left out: metric dlsbd: ") ||
+			!strings.Contains(log, "left out: metric dlsbd-workshop: ") {
 			t.Errorf("%v: %v, log %s", args, all, log)
 		}
 		for _, name := range []string{"mpd", "mse", "contraction-mean"} {
@@ -197,14 +199,18 @@ func TestEvalOption(t *testing.T) {
 	mixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal"}
 	plain, _ := measure(t, append(files, "--metrics", "med,mig")...)
-	some, _ := measure(t, append(files, "--metrics", "med,mig", "--option", "med.k=1", "--option", "med.log=natural", "--option", "mig.bins=3")...)
-	if some["mig"].Value == plain["mig"].Value || some["med"].Value == plain["med"].Value || len(some["med"].Parts) != len(plain["med"].Parts)+1 {
+	some, _ := measure(t, append(files, "--metrics", "med,mig", "--option", "med.k=1", "--option", "med.log=natural",
+		"--option", "mig.bins=3")...)
+	if some["mig"].Value == plain["mig"].Value || some["med"].Value == plain["med"].Value ||
+		len(some["med"].Parts) != len(plain["med"].Parts)+1 {
 		t.Errorf("%+v, with options %+v", plain, some)
 	}
-	if both, _ := measure(t, append(files, "--metrics", "mig, mig: {bins: 3}")...); both["mig"].Value != plain["mig"].Value || both["mig-2"].Value != some["mig"].Value {
+	if both, _ := measure(t, append(files, "--metrics",
+		"mig, mig: {bins: 3}")...); both["mig"].Value != plain["mig"].Value || both["mig-2"].Value != some["mig"].Value {
 		t.Errorf("a repeated metric: %+v", both)
 	}
-	if all, _ := measure(t, fewTrees(append(files, "--option", "downstream.sizes=[30]")...)...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
+	if all, _ := measure(t, fewTrees(append(files, "--option",
+		"downstream.sizes=[30]")...)...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
 		t.Errorf("%+v", all["downstream"])
 	}
 	for option, want := range map[string]string{
@@ -246,11 +252,13 @@ func TestEvalOut(t *testing.T) {
 	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy is a file; want a folder")
 	writeFile(t, "deep/out/mine.csv", []byte("mine"))
 	succeed(t, append(files, "--metrics", "sap", "--out", "deep/out")...)
-	if ui.Exists("deep/out/mig-mutual_information.csv") || ui.Exists("deep/out/mig-mutual_information.png") || !ui.Exists("deep/out/metrics.csv") || !ui.Exists("deep/out/mine.csv") {
+	if ui.Exists("deep/out/mig-mutual_information.csv") || ui.Exists("deep/out/mig-mutual_information.png") ||
+		!ui.Exists("deep/out/metrics.csv") || !ui.Exists("deep/out/mine.csv") {
 		t.Error("the folder does not have this evaluation's files and one's own alone")
 	}
 	writeFile(t, "deep/out/made-by-eval.txt", []byte("mine"))
-	checkMistake(t, call(t, append(files, "--metrics", "sap", "--out", "deep/out")...), 1, "made-by-eval.txt is no list of files that unravel has made; want another folder")
+	checkMistake(t, call(t, append(files, "--metrics", "sap", "--out", "deep/out")...), 1,
+		"made-by-eval.txt is no list of files that unravel has made; want another folder")
 	ofRun := []string{"eval", "--run", finished(t), "--out", "run"}
 	if !long.Enabled() {
 		ofRun = append(ofRun, "--metrics", "dlsbd,manipulation")
@@ -259,7 +267,8 @@ func TestEvalOut(t *testing.T) {
 	if !strings.Contains(string(must.Read(t, "run/metrics.csv")), "dlsbd,") {
 		t.Error("a run's metrics are not written")
 	}
-	if got := string(must.Read(t, "run/manipulation.csv")); !strings.HasPrefix(got, "manipulation,row,column\nz0,") || !strings.HasPrefix(string(must.Read(t, "run/manipulation.png")), "\x89PNG") {
+	if got := string(must.Read(t, "run/manipulation.csv")); !strings.HasPrefix(got, "manipulation,row,column\nz0,") ||
+		!strings.HasPrefix(string(must.Read(t, "run/manipulation.png")), "\x89PNG") {
 		t.Errorf("manipulation.csv: %.200s", got)
 	}
 	if ui.Exists("run/med-selected.png") {
@@ -339,7 +348,9 @@ func TestEvalOneArchive(t *testing.T) {
 		must.Equal(t, fmt.Sprintf("%.2f", m[c.metric].Value), c.want, c.args, c.metric)
 	}
 	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // there are no factors beside these
-		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "takes the factors of the rows with --factors", "the array factors of the codes' file")
+		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2,
+			"takes the factors of the rows with --factors", "the array factors of the codes' file")
 	}
-	checkMistake(t, call(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1, "metric dlsbd: there is no circular factor; want at least one; eval takes the kinds of factors with --types, such as --types circular")
+	checkMistake(t, call(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1,
+		"metric dlsbd: there is no circular factor; want at least one; eval takes the kinds of factors with --types, such as --types circular")
 }

@@ -72,13 +72,16 @@ func TestEvalGaps(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	checkMistake(t, call(t, "eval", "--codes", "gaps.csv", "--factors", "gaps.csv"), 1, "codes: gaps.csv: line 2, field 1: \"\" is not a number")
+	checkMistake(t, call(t, "eval", "--codes", "gaps.csv", "--factors", "gaps.csv"), 1,
+		"codes: gaps.csv: line 2, field 1: \"\" is not a number")
 
 	empty := "one\n" + strings.Repeat("\"\"\n", 90)
 	writeFile(t, "empty.csv", []byte(empty))
 	all, log = measure(t, "--codes", "codes.npy", "--factors", "empty.csv")
-	if _, ok := all["total-correlation"]; !ok || !needNoLevels(t, all) || strings.Count(log, "the images have no known factor of several levels") != 1 || !strings.Contains(log, "left out: dlsbd, dlsbd-workshop, mig, dci, dci-regression, variance,") {
+	if _, ok := all["total-correlation"]; !ok || !needNoLevels(t, all) ||
+		strings.Count(log, "the images have no known factor of several levels") != 1 || !strings.Contains(log, "left out: dlsbd, dlsbd-workshop, mig, dci, dci-regression, variance,") {
 		t.Errorf("without factors %v are measured, log %s", all, log)
 	}
-	checkMistake(t, call(t, "eval", "--codes", "codes.npy", "--factors", "empty.csv", "--metrics", "mig"), 1, "metric mig: the images have no known factor of several levels")
+	checkMistake(t, call(t, "eval", "--codes", "codes.npy", "--factors", "empty.csv", "--metrics", "mig"), 1,
+		"metric mig: the images have no known factor of several levels")
 }

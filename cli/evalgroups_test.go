@@ -41,7 +41,8 @@ func TestEvalGroups(t *testing.T) {
 		fmt.Fprintf(&inverse, "%v,%v,%v\n", g[0], g[1], g[2])
 		fmt.Fprintf(&hues, "%v,%v,%v,%v,%v\n", 2*g[0]+g[3], g[3], g[6]+cosB, cosB, sinB)
 	}
-	for name, text := range map[string]*strings.Builder{"codes.csv": &codes, "levels.csv": &levels, "degrees.csv": &degrees, "q.csv": &quaternions, "m.csv": &matrices, "hues.csv": &hues, "pose.csv": &pose, "inverse.csv": &inverse} {
+	for name, text := range map[string]*strings.Builder{"codes.csv": &codes, "levels.csv": &levels,
+		"degrees.csv": &degrees, "q.csv": &quaternions, "m.csv": &matrices, "hues.csv": &hues, "pose.csv": &pose, "inverse.csv": &inverse} {
 		writeFile(t, name, []byte(text.String()))
 	}
 	files := []string{"--codes", "codes.csv", "--metrics", "dlsbd", "--factors"}
@@ -53,7 +54,8 @@ func TestEvalGroups(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"q.csv", "m.csv"} {
-		m, _ := measure(t, "--codes", "hues.csv", "--metrics", "dlsbd", "--rotations", file, "--factors", "levels.csv", "--types", "ordinal,circular:16", "--option", "dlsbd.objects=together")
+		m, _ := measure(t, "--codes", "hues.csv", "--metrics", "dlsbd", "--rotations", file, "--factors", "levels.csv",
+			"--types", "ordinal,circular:16", "--option", "dlsbd.objects=together")
 		p := m["dlsbd"].Parts[0]
 		if fmt.Sprint(p.Labels) != "[factor1 rotation]" || len(p.Values) != 2 {
 			t.Fatalf("%s: %+v", file, p)

@@ -29,7 +29,8 @@ func TestEvalHierarchy(t *testing.T) {
 	}
 	flat, log := measure(t, with("--metrics", "h-error", "--hierarchy", "flat.json", "--true-hierarchy", "hierarchy.json")...)
 	must.Equal(t, flat["h-error"].Value, 2, "h-error of a flat hierarchy")
-	if want := "the hierarchy flat.json has 2 dimensions, but there are 3 columns of codes\n"; !strings.HasSuffix(log, want) || strings.Contains(log, "the hierarchy hierarchy.json") {
+	if want := "the hierarchy flat.json has 2 dimensions, but there are 3 columns of codes\n"; !strings.HasSuffix(log,
+		want) || strings.Contains(log, "the hierarchy hierarchy.json") {
 		t.Errorf("log %q, want the end %q", log, want)
 	}
 
@@ -41,15 +42,18 @@ func TestEvalHierarchy(t *testing.T) {
 		}
 	}
 
-	succeed(t, append([]string{"eval", "--hierarchy", "hierarchy.json", "--true-hierarchy", "hierarchy.json", "--metrics", "r4c", "--out", "out"}, files...)...)
-	for name, want := range map[string]string{"hierarchy.png": "\x89PNG", "histograms.png": "\x89PNG", "true-hierarchy.png": "\x89PNG", "r4c-rows.csv": "rows,kind,size,x\na0,400,200,400\nz0,200,200,200\n"} {
+	succeed(t, append([]string{"eval", "--hierarchy", "hierarchy.json", "--true-hierarchy", "hierarchy.json", "--metrics",
+		"r4c", "--out", "out"}, files...)...)
+	for name, want := range map[string]string{"hierarchy.png": "\x89PNG", "histograms.png": "\x89PNG",
+		"true-hierarchy.png": "\x89PNG", "r4c-rows.csv": "rows,kind,size,x\na0,400,200,400\nz0,200,200,200\n"} {
 		if got := must.Read(t, "out/"+name); !strings.HasPrefix(string(got), want) {
 			t.Errorf("%s: %.60q", name, got)
 		}
 	}
 	// the hierarchy does not fit the codes
 	writeFile(t, "wide.json", []byte("["+strings.Repeat(`{"type": "categorical", "options": [[]]},`, 9)+`{"type": "continuous"}]`))
-	succeed(t, append([]string{"eval", "--hierarchy", "wide.json", "--true-hierarchy", "wide.json", "--metrics", "h-error", "--out", "wide"}, files...)...)
+	succeed(t, append([]string{"eval", "--hierarchy", "wide.json", "--true-hierarchy", "wide.json", "--metrics", "h-error",
+		"--out", "wide"}, files...)...)
 	run, _ := measure(t, "--run", finished(t), "--hierarchy", "flat.json", "--true-hierarchy", "flat.json", "--metrics", "h-error")
 	must.Equal(t, run["h-error"].Value, 0, "h-error of a run", run)
 }

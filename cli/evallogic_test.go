@@ -52,7 +52,8 @@ func TestEvalSentences(t *testing.T) {
 			t.Fatalf("%v: %v, %v", args, o, err)
 		}
 		l := got.Metrics["logic"]
-		if want := got.Metrics["variance"].PerFactor[0]; !(l.Value-want <= 1e-12) || !(want-l.Value <= 1e-12) || l.Truth != "equivalent" || l.Score == nil {
+		if want := got.Metrics["variance"].PerFactor[0]; !(l.Value-want <= 1e-12) || !(want-l.Value <= 1e-12) ||
+			l.Truth != "equivalent" || l.Score == nil {
 			t.Errorf("%v: %+v; want the variance of the first factor, %v", args, l, want)
 		}
 	}

@@ -68,7 +68,8 @@ func TestEvalPairs(t *testing.T) {
 		checkMistake(t, call(t, append([]string{"eval", "--codes", "codes.npy"}, c.args...)...), c.code, c.want)
 	}
 	dropped, log := measure(t, "--codes", "codes.npy", "--pairs", "broken.csv", "--conflicts", "drop", "--metrics", "variance")
-	if !(dropped["variance"].Value > 0) || !strings.Contains(log, "size 1 class of 2 rows") || !strings.Contains(log, "3 answers are dropped") {
+	if !(dropped["variance"].Value > 0) || !strings.Contains(log, "size 1 class of 2 rows") ||
+		!strings.Contains(log, "3 answers are dropped") {
 		t.Errorf("%v, log %q", dropped, log)
 	}
 }

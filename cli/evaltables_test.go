@@ -62,14 +62,16 @@ func TestEvalForms(t *testing.T) {
 			t.Errorf("%s: log %q of a metric without values", name, log)
 		}
 		got, log = measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mse")
-		if v := got["mse"].Value; !words && !(math.Abs(v-mse) <= 1e-12) || words != strings.Contains(log, "mse, mae, me and dci-regression take the numbers of words") {
+		if v := got["mse"].Value; !words && !(math.Abs(v-mse) <= 1e-12) ||
+			words != strings.Contains(log, "mse, mae, me and dci-regression take the numbers of words") {
 			t.Errorf("%s: MSE %v, want %v; log %q", name, v, mse, log)
 		}
 	}
 	for kinds, name := range map[string]string{"categorical": "gamma", "categorical,ordinal": "2024-01-31"} { // words and numbers in one column
 		mixed := strings.NewReplacer("alpha,", "7,", "gamma,", name+",").Replace(words)
 		writeFile(t, "factors.csv", []byte("x,y\n"+mixed))
-		if got, log := measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig", "--types", kinds); !(math.Abs(got["mig"].Value-mig) <= 1e-12) {
+		if got, log := measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig", "--types",
+			kinds); !(math.Abs(got["mig"].Value-mig) <= 1e-12) {
 			t.Errorf("--types %s: MIG %v, want %v; log %q", kinds, got["mig"].Value, mig, log)
 		}
 	}
@@ -87,7 +89,8 @@ func TestEvalForms(t *testing.T) {
 		counted += fmt.Sprintf("%d,%d\n", i, i%2)
 	}
 	writeFile(t, "factors.csv", []byte(counted))
-	checkMistake(t, call(t, "eval", "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "med"), 1, "there is 1 factor; want at least 2 (factors.csv: the first column counts the rows")
+	checkMistake(t, call(t, "eval", "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "med"), 1,
+		"there is 1 factor; want at least 2 (factors.csv: the first column counts the rows")
 }
 
 // Random codes have no information about angles, even if every angle occurs in only one row. With 20 equal arcs, NumPy
@@ -95,7 +98,8 @@ func TestEvalForms(t *testing.T) {
 func TestEvalAngles(t *testing.T) {
 	source := must.Get(filepath.Abs(filepath.Join("testdata", "tables", "angles.npz")))(t)
 	got, _ := measure(t, "--codes", source, "--types", "circular:360", "--metrics", "variance,explicitness")
-	if v := got["variance"].Value; !(math.Abs(v-1.968) <= 5e-4) || !strings.Contains(strings.Join(got["variance"].Notes, ";"), "500 angles in 500 rows are levels as 20 equal arcs") {
+	if v := got["variance"].Value; !(math.Abs(v-1.968) <= 5e-4) ||
+		!strings.Contains(strings.Join(got["variance"].Notes, ";"), "500 angles in 500 rows are levels as 20 equal arcs") {
 		t.Errorf("variance %v, notes %q", v, got["variance"].Notes)
 	}
 	if v := got["explicitness"].Value; !(v < 0.6) {
@@ -112,30 +116,36 @@ func TestEvalAngles(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	writeFile(t, "degrees.csv", []byte(degrees.String()))
-	if _, log = measure(t, "--codes", source, "--factors", "degrees.csv", "--metrics", "variance"); !strings.Contains(log, "factor angle has 207 levels; --types continuous would bin them, and circular:360 read them as degrees") {
+	if _, log = measure(t, "--codes", source, "--factors", "degrees.csv", "--metrics", "variance"); !strings.Contains(log,
+		"factor angle has 207 levels; --types continuous would bin them, and circular:360 read them as degrees") {
 		t.Errorf("log %q", log)
 	}
 	writeFile(t, "repeated.csv", []byte("name,size,number\n"+strings.Repeat("a,1,7\nb,1,3\na,2,7\nb,2,3\n", 125)))
-	if _, log = measure(t, "--codes", source, "--factors", "repeated.csv", "--metrics", "mig"); !strings.Contains(log, "factors name and number divide the images into the same groups, so metrics count them twice") {
+	if _, log = measure(t, "--codes", source, "--factors", "repeated.csv", "--metrics", "mig"); !strings.Contains(log,
+		"factors name and number divide the images into the same groups, so metrics count them twice") {
 		t.Errorf("log %q", log)
 	}
 	writeFile(t, "onehot.csv", []byte("red,green,blue\n"+strings.Repeat("1,0,0\n0,0,1\n0,0,1\n0,1,0\n", 125)))
-	if _, log = measure(t, "--codes", source, "--factors", "onehot.csv", "--metrics", "mig"); !strings.Contains(log, "factors red to blue are the one-hot columns of one factor") {
+	if _, log = measure(t, "--codes", source, "--factors", "onehot.csv", "--metrics", "mig"); !strings.Contains(log,
+		"factors red to blue are the one-hot columns of one factor") {
 		t.Errorf("log %q", log)
 	}
 	writeFile(t, "marker.csv", []byte("size\n"+strings.Repeat("1\n-1\n2\n0\n", 125)))
-	if _, log = measure(t, "--codes", source, "--factors", "marker.csv", "--metrics", "variance"); !strings.Contains(log, "factor size is -1 in 125 rows and 0 to 2 in the others; if -1 means unknown") {
+	if _, log = measure(t, "--codes", source, "--factors", "marker.csv", "--metrics", "variance"); !strings.Contains(log,
+		"factor size is -1 in 125 rows and 0 to 2 in the others; if -1 means unknown") {
 		t.Errorf("log %q", log)
 	}
 	for name, row := range map[string]string{"far.csv": "1e4,0", "near.csv": "2,0", "huge.csv": "1.7e308,0\n-1.7e308,0", "few.csv": "0,7"} {
 		writeFile(t, name, []byte("a,b\n"+strings.Repeat("0,0\n1,0\n0.5,0\n", 100)+row+"\n"))
 		_, log = measure(t, "--codes", name, "--metrics", "code-spread")
-		if told := strings.Contains(log, "code column z0 is 0 to 1 in 300 rows, and 0 to 1e+04 in all; metrics with bins of equal width"); told != (name == "far.csv") || strings.Contains(log, "z1") {
+		if told := strings.Contains(log,
+			"code column z0 is 0 to 1 in 300 rows, and 0 to 1e+04 in all; metrics with bins of equal width"); told != (name == "far.csv") || strings.Contains(log, "z1") {
 			t.Errorf("%s: log %q", name, log)
 		}
 	}
 	writeFile(t, "farther.csv", []byte("length\n9e6\n"+strings.Repeat("0.125\n0.25\n0.375\n", 166)+"1\n"))
-	if _, log = measure(t, "--codes", source, "--factors", "farther.csv", "--types", "continuous", "--metrics", "variance"); !strings.Contains(log, "factor length is 0.125 to 1 in 499 rows, and 0.125 to 9e+06 in all; its bins") {
+	if _, log = measure(t, "--codes", source, "--factors", "farther.csv", "--types", "continuous", "--metrics",
+		"variance"); !strings.Contains(log, "factor length is 0.125 to 1 in 499 rows, and 0.125 to 9e+06 in all; its bins") {
 		t.Errorf("log %q", log)
 	}
 	writeFile(t, "half.csv", []byte("angle\n"+strings.Repeat("0\n45\n90\n135\n", 125)))

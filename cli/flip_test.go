@@ -31,13 +31,15 @@ func TestFlippedFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(cache.RootVariable, t.TempDir())
 	t.Chdir(t.TempDir())
-	writeFile(t, "small.yaml", []byte(strings.Replace(sweepExperiment, "figures: false", "figures: true, keep: {last: 3}, checkpoint: 0.000001", 1)))
+	writeFile(t, "small.yaml",
+		[]byte(strings.Replace(sweepExperiment, "figures: false", "figures: true, keep: {last: 3}, checkpoint: 0.000001", 1)))
 	writeFile(t, "own.yaml", []byte(twoRuns))
 	writeFile(t, "own.csv", []byte(twoRunsReference))
 	t.Setenv(asProgram, "1")
 	succeed(t, "table", "own.yaml", "--scale", "quick", "--runs", "runs")
 	const a, b = "runs/r_quick_seed0", "runs/r_quick_seed1"
-	commands := []string{"runs runs --csv --filter state=finished", "compare " + a + " " + b, "table own.yaml --runs runs --no-run", "eval --run " + a + " --chance 0"}
+	commands := []string{"runs runs --csv --filter state=finished",
+		"compare " + a + " " + b, "table own.yaml --runs runs --no-run", "eval --run " + a + " --chance 0"}
 	want := map[string]string{}
 	for _, c := range commands {
 		want[c] = succeed(t, strings.Fields(c)...).out

@@ -84,7 +84,8 @@ func TestFolderLeaves(t *testing.T) {
 					}
 				}
 				o := p.end()
-				if o.code != 1 || !strings.Contains(o.log, dir+": the run's folder was moved or deleted while the run was open; continue it with --resume where it is now") {
+				if o.code != 1 || !strings.Contains(o.log,
+					dir+": the run's folder was moved or deleted while the run was open; continue it with --resume where it is now") {
 					t.Error(o)
 				}
 				checkNoTrace(t, o)

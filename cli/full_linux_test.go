@@ -20,7 +20,8 @@ func TestFullDisk(t *testing.T) {
 		return []string{"train", config, "train.epochs=4", fmt.Sprint("train.figures=", figures), "--resume", "--run", dir}
 	}
 	succeed(t, longer(whole, false)...)
-	for _, name := range long.Sample([]string{"config.yaml", checkpoint, "state.json", "codes.npy", "factors.npy", "metrics.json", "report.html", "figures/torus.png"}, 4) {
+	for _, name := range long.Sample([]string{"config.yaml", checkpoint, "state.json", "codes.npy", "factors.npy",
+		"metrics.json", "report.html", "figures/torus.png"}, 4) {
 		t.Run(name, func(t *testing.T) {
 			figures := strings.HasSuffix(name, ".html") || strings.HasSuffix(name, ".png")
 			dir := finished(t)
@@ -31,7 +32,8 @@ func TestFullDisk(t *testing.T) {
 				t.Skip("devices cannot be made here:", err)
 			}
 			o := call(t, longer(dir, figures)...)
-			if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 || !strings.Contains(o.log, "writing "+path+": ") || !strings.Contains(o.log, "no space left on device") {
+			if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 ||
+				!strings.Contains(o.log, "writing "+path+": ") || !strings.Contains(o.log, "no space left on device") {
 				t.Error(o)
 			}
 			checkNoTrace(t, o)

@@ -417,7 +417,8 @@ func TestPrintedHints(t *testing.T) {
 				continue
 			}
 			found++
-			if err := parsed(t, words); err != nil && regexp.MustCompile("^unknown flag|^unexpected argument "+regexp.QuoteMeta(words[0])+"$").MatchString(err.Error()) {
+			if err := parsed(t, words); err != nil && regexp.MustCompile("^unknown flag|^unexpected argument "+
+				regexp.QuoteMeta(words[0])+"$").MatchString(err.Error()) {
 				t.Errorf("%s: unravel %s: %v", where, strings.Join(words, " "), err)
 			}
 		}
@@ -440,7 +441,8 @@ func TestPrintedHints(t *testing.T) {
 func applies(key, value string) error {
 	source := "dataset: square\nmodel: vae\nlosses: [reconstruction, kl]\n"
 	if words := strings.Split(key, "."); len(words) > 2 && (words[0] == "dataset" || words[0] == "model" || words[0] == "supervision") {
-		source = strings.Replace(source, words[0]+": "+map[string]string{"dataset": "square", "model": "vae"}[words[0]], words[0]+": "+words[1], 1)
+		source = strings.Replace(source, words[0]+": "+map[string]string{"dataset": "square", "model": "vae"}[words[0]],
+			words[0]+": "+words[1], 1)
 		if words[1] == "folder" || words[1] == "grid" {
 			source = strings.Replace(source, words[1]+"\n", words[1]+": {path: x}\n", 1)
 			source = strings.Replace(source, "dataset: "+words[1]+": {path: x}", "dataset: {"+words[1]+": {path: x}}", 1)

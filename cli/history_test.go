@@ -31,8 +31,10 @@ func TestResumeShorter(t *testing.T) {
 	must.Equal(t, string(must.Read(t, "out/long/run.json")), before, "the record has changed")
 	config := string(must.Read(t, "out/long/config.yaml"))
 	writeFile(t, "out/long/config.yaml", []byte(strings.Replace(config, "lr: 0.001", "lr: 0.3", 1)))
-	checkMistake(t, call(t, "train", "--run", "out/long", "--resume"), 1, "the checkpoint does not fit the config", "train.optimizer.adam.lr: the run began with 0.001, now 0.3; want the values it began with, or a new run in another folder, from this model by init={run: DIR}")
-	if o := call(t, "eval", "--run", "out/long"); !strings.Contains(o.log, "warning: out/long: the checkpoint does not fit the config: ") || !strings.Contains(o.log, "lr: the run began with 0.001, now 0.3") {
+	checkMistake(t, call(t, "train", "--run", "out/long", "--resume"), 1, "the checkpoint does not fit the config",
+		"train.optimizer.adam.lr: the run began with 0.001, now 0.3; want the values it began with, or a new run in another folder, from this model by init={run: DIR}")
+	if o := call(t, "eval", "--run", "out/long"); !strings.Contains(o.log,
+		"warning: out/long: the checkpoint does not fit the config: ") || !strings.Contains(o.log, "lr: the run began with 0.001, now 0.3") {
 		t.Error(o)
 	}
 	writeFile(t, "out/long/config.yaml", []byte(config))
@@ -56,7 +58,8 @@ func TestResumeLongerCosine(t *testing.T) {
 		t.Error(o)
 	}
 	sameAsDirect(t, "out")
-	if o := succeed(t, "sweep", "sweep.yaml", "--out", "out"); !strings.Contains(o.out, "finished") || strings.Contains(o.log, "is not the run") {
+	if o := succeed(t, "sweep", "sweep.yaml", "--out", "out"); !strings.Contains(o.out, "finished") ||
+		strings.Contains(o.log, "is not the run") {
 		t.Errorf("again: %v", o)
 	}
 	hashes := regexp.MustCompile(`"hash":"\w+"`).FindAllString(succeed(t, "runs", "out", "--json").out, -1)

@@ -30,8 +30,9 @@ func comparedAs(t *testing.T, text string) (x someCompared) {
 func TestMetricOfLoss(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, losses := range map[string]string{"plain": "[contraction]", "variance": "[{variance: {weight: 10, codes: {row: [3], column: [0, 1]}}}]"} {
-		writeFile(t, name+".yaml", []byte("dataset: {square: {size: 16, side: 4}}\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
-			"losses: "+losses+"\nmetrics: [variance]\ntrain: {epochs: 2, figures: false}\n"))
+		writeFile(t, name+".yaml",
+			[]byte("dataset: {square: {size: 16, side: 4}}\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
+				"losses: "+losses+"\nmetrics: [variance]\ntrain: {epochs: 2, figures: false}\n"))
 		succeed(t, "train", name+".yaml", "--run", name)
 	}
 	value := func(args ...string) float64 {
@@ -47,7 +48,8 @@ func TestMetricOfLoss(t *testing.T) {
 	}
 	x := comparedAs(t, succeed(t, "compare", "plain", "variance", "--json").out)
 	m, notes := x.Metrics[0], strings.Join(x.Notes, "\n")
-	if m.Name != "variance" || m.Values[1] != own || len(m.Chances) != 2 || !strings.Contains(notes, "variance is measured on different columns: equal shares or the best columns in run 1, column [0 1] row [3] in run 2; --blocks") {
+	if m.Name != "variance" || m.Values[1] != own || len(m.Chances) != 2 ||
+		!strings.Contains(notes, "variance is measured on different columns: equal shares or the best columns in run 1, column [0 1] row [3] in run 2; --blocks") {
 		t.Errorf("%+v, notes %s", m, notes)
 	}
 	x = comparedAs(t, succeed(t, "compare", "plain", "variance", "--json", "--metrics", "variance", "--blocks", "0-1;2-3").out)

@@ -122,7 +122,8 @@ func TestDamagedAmongOthers(t *testing.T) {
 	writeFile(t, filepath.Join(bad, rundir.MetricsFile), []byte("[{"))
 	o := call(t, "compare", "--udr=none", good[0], bad, good[1])
 	checkMistake(t, outcome{o.code, "", o.log}, 1, bad+": results of metrics: unexpected end of JSON input")
-	if strings.Contains(o.out, bad) || !strings.Contains(o.out, good[0]) || !strings.Contains(o.out, good[1]) || !strings.Contains(o.out, "dlsbd") {
+	if strings.Contains(o.out, bad) || !strings.Contains(o.out, good[0]) || !strings.Contains(o.out, good[1]) ||
+		!strings.Contains(o.out, "dlsbd") {
 		t.Error(o)
 	}
 	checkMistake(t, call(t, "compare", good[0], bad), 1, bad+": results of metrics: unexpected end of JSON input")

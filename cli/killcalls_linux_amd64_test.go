@@ -38,7 +38,8 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 		files[i] = f
 	}
 	program := must.Get(os.Executable())(t)
-	attr := &syscall.ProcAttr{Dir: dir, Env: append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))), Sys: &syscall.SysProcAttr{Ptrace: true}}
+	attr := &syscall.ProcAttr{Dir: dir,
+		Env: append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))), Sys: &syscall.SysProcAttr{Ptrace: true}}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
 	}
@@ -131,19 +132,23 @@ func filterCalls() error {
 	equal := func(k uint32, yes, no uint8) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes, Jf: no}
 	}
-	stop, allow := unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_TRACE}, unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW}
+	stop, allow := unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_TRACE},
+		unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW}
 	program := []unix.SockFilter{load(number)}
 	for call, flags := range map[uint32]uint32{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1} { // flags of write access
 		program = append(program, equal(call, 0, 4), load(argument+8*flags),
-			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC, Jf: 1}, stop, allow)
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K,
+				K: unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC, Jf: 1}, stop, allow)
 	}
 	for _, call := range []uint32{unix.SYS_WRITE, unix.SYS_PWRITE64} { // of files, not standard output
-		program = append(program, equal(call, 0, 4), load(argument), unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: 2, Jf: 1}, stop, allow)
+		program = append(program, equal(call, 0, 4), load(argument),
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: 2, Jf: 1}, stop, allow)
 	}
 	for _, call := range []uint32{
 		unix.SYS_WRITEV, unix.SYS_COPY_FILE_RANGE, unix.SYS_SENDFILE, unix.SYS_FTRUNCATE, unix.SYS_TRUNCATE, unix.SYS_FALLOCATE,
 		unix.SYS_RENAME, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_UNLINK, unix.SYS_UNLINKAT,
-		unix.SYS_RMDIR, unix.SYS_MKDIR, unix.SYS_MKDIRAT, unix.SYS_LINK, unix.SYS_LINKAT, unix.SYS_SYMLINK, unix.SYS_SYMLINKAT, unix.SYS_UTIMENSAT,
+		unix.SYS_RMDIR, unix.SYS_MKDIR, unix.SYS_MKDIRAT, unix.SYS_LINK, unix.SYS_LINKAT, unix.SYS_SYMLINK,
+		unix.SYS_SYMLINKAT, unix.SYS_UTIMENSAT,
 	} {
 		program = append(program, equal(call, 0, 1), stop)
 	}
@@ -300,7 +305,8 @@ func resultsHere(t *testing.T) map[string]map[string]float64 {
 	}
 	found := map[string]map[string]float64{}
 	for _, r := range list {
-		if found[r.Dir] = r.Results; (r.State == "finished") != (len(r.Results) > 0) || r.Problem != "" && !strings.Contains(r.Problem, "elsewhere") {
+		if found[r.Dir] = r.Results; (r.State == "finished") != (len(r.Results) > 0) ||
+			r.Problem != "" && !strings.Contains(r.Problem, "elsewhere") {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -48,9 +48,11 @@ func TestKubernetes(t *testing.T) {
 	t.Setenv("PROGRAM", program)
 	t.Setenv(asProgram, "1")
 	t.Setenv("PATH", cluster+string(os.PathListSeparator)+os.Getenv("PATH"))
-	args := []string{"sweep", filepath.Base(file), "--out", "runs", "--on", "kubernetes", "--image", "u:1", "--volume", "data:" + shared, "--memory", "1G"}
+	args := []string{"sweep", filepath.Base(file), "--out", "runs", "--on", "kubernetes", "--image", "u:1", "--volume",
+		"data:" + shared, "--memory", "1G"}
 	o := succeed(t, append(args, "--print")...)
-	for _, want := range []string{"completionMode: Indexed", "completions: 2", "memory: 1024Mi", "claimName: data", "- sweep\n        - " + filepath.Base(file)} {
+	for _, want := range []string{"completionMode: Indexed", "completions: 2", "memory: 1024Mi", "claimName: data",
+		"- sweep\n        - " + filepath.Base(file)} {
 		if !strings.Contains(o.out, want) {
 			t.Errorf("%q is not in\n%s", want, o.out)
 		}
@@ -59,7 +61,8 @@ func TestKubernetes(t *testing.T) {
 		t.Error("--print made something")
 	}
 	o = succeed(t, args...)
-	if log, _ := os.ReadFile(filepath.Join(cluster, "log")); strings.Count(o.out, "finished") != 2 || !strings.Contains(o.log, "FailedIndexes") || ui.Exists(filepath.Join(cluster, "unknown")) {
+	if log, _ := os.ReadFile(filepath.Join(cluster, "log")); strings.Count(o.out, "finished") != 2 ||
+		!strings.Contains(o.log, "FailedIndexes") || ui.Exists(filepath.Join(cluster, "unknown")) {
 		t.Errorf("%s\n%s\ntasks:\n%s", o.out, o.log, log)
 	}
 	if succeed(t, args...); ui.Exists(filepath.Join(cluster, "unknown")) { // nothing to submit

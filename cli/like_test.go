@@ -32,7 +32,8 @@ func TestEvalLike(t *testing.T) {
 }
 
 func TestListDialects(t *testing.T) {
-	if out := succeed(t, "list", "dialect", "disent").out; !strings.Contains(out, "Source: disent 0.8") || !strings.Contains(out, "prune: 0.0") {
+	if out := succeed(t, "list", "dialect", "disent").out; !strings.Contains(out, "Source: disent 0.8") ||
+		!strings.Contains(out, "prune: 0.0") {
 		t.Errorf("disent: %s", out)
 	}
 }
@@ -40,7 +41,8 @@ func TestListDialects(t *testing.T) {
 func TestEvalInterval(t *testing.T) {
 	long.NotShort(t)
 	mixedFiles(t)
-	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,ordinal", "--metrics", "mse,radius,sap"}
+	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,ordinal",
+		"--metrics", "mse,radius,sap"}
 	args := append(files, "--interval", "90", "--repeats", "8")
 	if out := succeed(t, args...).out; !strings.Contains(out, "(90 %), estimate ") || !strings.Contains(out, "of 8 halves of the rows") ||
 		!strings.Contains(out, "of 8 draws") || !strings.Contains(out, "no interval: the value is an extreme") {
@@ -48,7 +50,8 @@ func TestEvalInterval(t *testing.T) {
 	}
 	m, _ := measure(t, append(args, "--out", "out")[1:]...)
 	mse, sap := m["mse"].Interval, m["sap"].Interval
-	if mse == nil || sap == nil || m["radius"].Interval != nil || mse.Percent != 90 || mse.Repeats != 8 || !(mse.Low < mse.High) || sap.Way != "draws" {
+	if mse == nil || sap == nil || m["radius"].Interval != nil || mse.Percent != 90 || mse.Repeats != 8 ||
+		!(mse.Low < mse.High) || sap.Way != "draws" {
 		t.Errorf("intervals %+v, %+v", mse, sap)
 	}
 	if text := string(must.Read(t, "out/metrics.csv")); !strings.HasPrefix(text, "metric,value,better,score,low,high,estimate\n") {

@@ -57,7 +57,8 @@ func TestDataListJSON(t *testing.T) {
 	if found["square"].Public != nil || found["square"].Doc == "" {
 		t.Errorf("square: %+v", found["square"])
 	}
-	if p := found["dsprites"].Public; p == nil || p.Ready || p.Converted != 0 || p.Downloaded != 0 || p.Download != 0 || !strings.HasPrefix(p.State, "not here") {
+	if p := found["dsprites"].Public; p == nil || p.Ready || p.Converted != 0 || p.Downloaded != 0 || p.Download != 0 ||
+		!strings.HasPrefix(p.State, "not here") {
 		t.Errorf("dsprites: %+v", p)
 	}
 }
@@ -76,7 +77,8 @@ func TestModelCard(t *testing.T) {
 	t.Chdir(dir)
 	succeed(t, "export", "--run", finished(t), "--out", "w.safetensors", "--card", "card.md")
 	card := string(must.Read(t, "card.md"))
-	for _, want := range []string{"library_name: unravel", "`w.safetensors`, safetensors, layout unravel", "| `dlsbd` |", "unravel import --from w.safetensors --run runs/again", "```yaml\nname: "} {
+	for _, want := range []string{"library_name: unravel", "`w.safetensors`, safetensors, layout unravel",
+		"| `dlsbd` |", "unravel import --from w.safetensors --run runs/again", "```yaml\nname: "} {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
 		}

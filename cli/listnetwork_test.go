@@ -29,7 +29,8 @@ func TestListNetworks(t *testing.T) {
 	for _, l := range s.Layers {
 		parameters += l.Parameters
 	}
-	if last := s.Layers[len(s.Layers)-1]; docs.Sides(last.Output) != "28x20x1" || s.Input[0] != 3 || s.Layers[0].Parameters != 4*256 || s.Parameters != parameters || parameters == 0 {
+	if last := s.Layers[len(s.Layers)-1]; docs.Sides(last.Output) != "28x20x1" || s.Input[0] != 3 ||
+		s.Layers[0].Parameters != 4*256 || s.Parameters != parameters || parameters == 0 {
 		t.Errorf("%s", out)
 	}
 	want := "encoder:\n  layers:\n    init: glorot\n    list:\n      - dense: {units: 5, activation: tanh}\n"

@@ -103,7 +103,8 @@ func TestSchemaOpen(t *testing.T) {
 	var open []string
 	for _, p := range places(readYAML(t, text.Bytes()), "") {
 		m, ok := p.value().(map[string]any)
-		if above := path.Base(path.Dir(p.path)); !ok || p.key != "items" && p.key != "additionalProperties" && above != "properties" && above != "anyOf" {
+		if above := path.Base(path.Dir(p.path)); !ok || p.key != "items" && p.key != "additionalProperties" &&
+			above != "properties" && above != "anyOf" {
 			continue
 		}
 		rest := maps.Clone(m)

@@ -104,7 +104,8 @@ func checkMistake(t testing.TB, o outcome, code int, words ...string) {
 	t.Helper()
 	must.Equal(t, o.code, code, "exit code")
 	lines := strings.Split(regexp.MustCompile(`\nSee unravel( [a-z]+)* --help\.\n$`).ReplaceAllString(o.log, ""), "\n")
-	if strings.Count(o.log, "unravel: ") != 1 || len(lines) > 2 || !strings.HasPrefix(lines[0], "unravel: ") || len(lines) == 2 && lines[1] != "" {
+	if strings.Count(o.log, "unravel: ") != 1 || len(lines) > 2 || !strings.HasPrefix(lines[0], "unravel: ") ||
+		len(lines) == 2 && lines[1] != "" {
 		t.Errorf("want one message and nothing else")
 	}
 	for _, w := range words {

@@ -13,7 +13,8 @@ import (
 func TestManual(t *testing.T) {
 	parser := must.Get(newParser(&commands{}))(t)
 	page := must.Get(docs.Manual(parser.Model))(t)
-	for _, want := range []string{".TH UNRAVEL 1", "\n.SS train ", "\\fB\\-\\-dry\\-run\\fR", "\n.SS data fetch ", ".SH EXIT STATUS", "\\fB130\\fR", "UNRAVEL_DATA", "run.json"} {
+	for _, want := range []string{".TH UNRAVEL 1", "\n.SS train ", "\\fB\\-\\-dry\\-run\\fR", "\n.SS data fetch ",
+		".SH EXIT STATUS", "\\fB130\\fR", "UNRAVEL_DATA", "run.json"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -104,7 +104,8 @@ func (e example) input(t *testing.T, kind factor.Kind) *metrics.Input {
 }
 
 // pictured lists the metrics with a picture, in the order of docs/metrics.md.
-var pictured = []string{"mig", "dci", "med", "modularity", "co-occurrence", "variance", "mad", "radius", "diameter", "mpd", "factor-vae", "beta-vae", "irs", "sap",
+var pictured = []string{"mig", "dci", "med", "modularity", "co-occurrence", "variance", "mad", "radius", "diameter",
+	"mpd", "factor-vae", "beta-vae", "irs", "sap",
 	"mse", "mae", "me", "contraction-mean", "contraction-max", "explicitness", "probe", "knn", "downstream", "r4",
 	"mutual-information", "total-correlation", "wasserstein-correlation", "code-spread"}
 

@@ -47,17 +47,20 @@ func TestMimosa(t *testing.T) {
 	long.NotShort(t)
 	planeFiles(t)
 	o := succeed(t, "mimosa", "--codes", "codes.npy", "min_merged=150", "min_initial=15")
-	if want := "z0\na0\n├─ 1 ("; !strings.HasPrefix(o.out, want) || strings.Contains(o.out, "purity") || !strings.Contains(o.out, "coverage  0.9") || !strings.Contains(o.out, "a code, as flat vectors 128.0; the hierarchy 13\n") {
+	if want := "z0\na0\n├─ 1 ("; !strings.HasPrefix(o.out, want) || strings.Contains(o.out, "purity") ||
+		!strings.Contains(o.out, "coverage  0.9") || !strings.Contains(o.out, "a code, as flat vectors 128.0; the hierarchy 13\n") {
 		t.Errorf("it prints\n%s", o.out)
 	}
 	if !strings.Contains(o.log, "tangent planes") {
 		t.Errorf("log %q", o.log)
 	}
-	o = succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--json", "--out", "found/here", "min_merged=150", "min_initial=15")
+	o = succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--json",
+		"--out", "found/here", "min_merged=150", "min_initial=15")
 	var got coding.MimosaSummary
 	decodeOne(t, o.out, &got)
 	h := must.Get(hierarchy.Parse([]byte(planeAndLine)))(t)
-	if !got.Hierarchy.Equal(h) || len(got.Components) != 2 || got.HError == nil || *got.HError != 0 || got.Purity == nil || !(*got.Purity >= 0.9 && got.Coverage >= 0.9) {
+	if !got.Hierarchy.Equal(h) || len(got.Components) != 2 || got.HError == nil || *got.HError != 0 || got.Purity == nil ||
+		!(*got.Purity >= 0.9 && got.Coverage >= 0.9) {
 		t.Errorf("%+v", got)
 	}
 	if got.Components[0].Dim != 1 || got.Components[1].Parent != 0 || !(*got.Components[0].Purity >= 0.8) || got.Codes != [2]int{2400, 4} {
@@ -106,7 +109,8 @@ func TestMimosaFindsNothing(t *testing.T) {
 	long.NotShort(t)
 	planeFiles(t)
 	o := succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found", "min_merged=2000")
-	if !strings.Contains(o.log, "no component is left") || !strings.Contains(o.out, "coverage  0.0000") || !strings.Contains(o.out, "H-error   ") {
+	if !strings.Contains(o.log, "no component is left") || !strings.Contains(o.out, "coverage  0.0000") ||
+		!strings.Contains(o.out, "H-error   ") {
 		t.Errorf("out %q, log %q", o.out, o.log)
 	}
 }
@@ -124,7 +128,8 @@ train: {epochs: 1, batch: 100, hold_out: 0.1, figures: false}
 metrics: []
 `))
 	succeed(t, "train", "sticks.yaml")
-	o := succeed(t, "mimosa", "--run", "runs/sticks", "--json", "--out", "found", "neighbors=10", "min_cosine=0.3", "contagion=1", "min_initial=2", "min_merged=5", "min_decay=1.05", "max_lengths=1000")
+	o := succeed(t, "mimosa", "--run", "runs/sticks", "--json", "--out", "found", "neighbors=10", "min_cosine=0.3",
+		"contagion=1", "min_initial=2", "min_merged=5", "min_decay=1.05", "max_lengths=1000")
 	var got coding.MimosaSummary
 	decodeOne(t, o.out, &got)
 	if got.HError == nil || got.Codes != [2]int{810, 3} || math.IsNaN(got.Coverage) || len(got.Components) < 2 || got.Purity == nil {
@@ -143,7 +148,8 @@ metrics: []
 	}
 	kinds := strings.Repeat("categorical, ", choices.Shape[1])
 	succeed(t, "train", "sticks.yaml", "model={cofhae: {encoder: {mlp: {hidden: [8]}}, hierarchy: found/hierarchy.json}}",
-		"losses=[reconstruction, assignment]", "supervision={labels: {fraction: 1, file: found/assignments.npy, kinds: ["+kinds+"]}}", "--run", "runs/cofhae")
+		"losses=[reconstruction, assignment]", "supervision={labels: {fraction: 1, file: found/assignments.npy, kinds: ["+
+			kinds+"]}}", "--run", "runs/cofhae")
 }
 
 // A run with a hierarchy writes the true values of its factors. R4 from these files equals the run's R4.
@@ -169,7 +175,8 @@ metrics: [r4]
 		return results[0].Value
 	}
 	want := r4("--run", "runs/sticks")
-	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types", "categorical,continuous,continuous"); !(math.Abs(got-want) <= 1e-12) {
+	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types",
+		"categorical,continuous,continuous"); !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("R4 %v of the files, %v of the run", got, want)
 	}
 	values := must.Get(npy.ReadFile[float64]("runs/sticks/factors.npy"))(t)

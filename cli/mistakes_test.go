@@ -126,7 +126,8 @@ func TestConfigFiles(t *testing.T) {
 	// several mistakes: one message that lists them all
 	writeFile(t, "many.yaml", []byte(strings.NewReplacer("epochs: 3", "epochs: x", "side: 4", "side: 40").Replace(tiny)))
 	o := call(t, "train", "many.yaml")
-	if o.code != 2 || o.out != "" || !strings.HasPrefix(o.log, "unravel: many.yaml:3:") || strings.Count(o.log, "many.yaml:") != 2 || !strings.Contains(o.log, "train.epochs") {
+	if o.code != 2 || o.out != "" || !strings.HasPrefix(o.log, "unravel: many.yaml:3:") ||
+		strings.Count(o.log, "many.yaml:") != 2 || !strings.Contains(o.log, "train.epochs") {
 		t.Errorf("two mistakes: %v", o)
 	}
 	if entries, err := os.ReadDir("."); err != nil || len(entries) != 11 {
@@ -230,7 +231,8 @@ func TestRunFolders(t *testing.T) {
 			checkMistake(t, call(t, command, "--run", dir), 1, words...)
 		}
 	}
-	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", "seed: the run began with 1, now 5", "init={run: DIR}")
+	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2,
+		"resumed with the config it was started with", "seed: the run began with 1, now 5", "init={run: DIR}")
 	held := must.Get(rundir.Open(taken))(t)
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")
 	succeed(t, "eval", "--run", taken) // reading is possible
@@ -358,8 +360,10 @@ func TestNotFinite(t *testing.T) {
 	}
 	succeed(t, "eval", "--run", dir)
 	// parameters that are not finite are never stored, even after the last step
-	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}", "train.batch=512", "supervision=none", "losses=[reconstruction, kl]", "train.epochs=1", "--run", dir+"2")
-	if o.code != 1 || o.out != "" || !regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
+	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}",
+		"train.batch=512", "supervision=none", "losses=[reconstruction, kl]", "train.epochs=1", "--run", dir+"2")
+	if o.code != 1 || o.out != "" ||
+		!regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
 		t.Error(o)
 	}
 	checkMistake(t, call(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
@@ -383,7 +387,8 @@ train: {epochs: 2, batch: 30, figures: false, optimizer: {adam: {lr: 1e-30}}}
 metrics: []
 `, data))
 	o := call(t, "train", config, "--run", filepath.Join(dir, "run"))
-	for _, want := range []string{"step 1 (epoch 1), objective unsupervised, loss reconstruction: ", "no update was made yet", "numbers from -30000 to 29000.5; scale them to about -1 to 1, such as by dividing them by 30000"} {
+	for _, want := range []string{"step 1 (epoch 1), objective unsupervised, loss reconstruction: ",
+		"no update was made yet", "numbers from -30000 to 29000.5; scale them to about -1 to 1, such as by dividing them by 30000"} {
 		if o.code != 1 || !strings.Contains(o.log, want) || strings.Contains(o.log, "smaller learning rate") {
 			t.Errorf("want %q: %v", want, o)
 		}
@@ -423,7 +428,8 @@ func TestOutputs(t *testing.T) {
 	dir := finished(t)
 	for _, args := range [][]string{{"encode", "--run", dir, "--out"}, {"data", "show", "square", "--out"}} {
 		nowhere := filepath.Join(dir, "nowhere", "x")
-		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+"; want an existing folder")
+		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+
+			"; want an existing folder")
 		checkMistake(t, call(t, append(args, dir)...), 1, "writing "+dir, "it is a folder; want a file")
 	}
 }

@@ -49,7 +49,8 @@ func init() {
 		if err != nil {
 			panic(err)
 		}
-		if err := datasets.Register(registry.Entry[datasets.Builder]{Name: "test-" + name, Doc: "images of a test", New: func() datasets.Builder { return &datasets.Given{Set: d} }}); err != nil {
+		if err := datasets.Register(registry.Entry[datasets.Builder]{Name: "test-" + name, Doc: "images of a test",
+			New: func() datasets.Builder { return &datasets.Given{Set: d} }}); err != nil {
 			panic(err)
 		}
 	}
@@ -70,8 +71,10 @@ func TestWithoutFactors(t *testing.T) {
 		{"byol/sprites", []string{features("byol"), "model.byol.hidden=32", "model.byol.predictor=32"}},
 	}
 	if long.Enabled() {
-		families = append(families, family{"factorvae/chopsticks", convolutions}, family{"moco/sprites", []string{features("moco"), "model.moco.queue=64"}},
-			family{"tcvae/chopsticks", convolutions}, family{"simsiam/sprites", nil}, family{"barlow-twins/sprites", nil}, family{"moco-v2/sprites", nil})
+		families = append(families, family{"factorvae/chopsticks", convolutions},
+			family{"moco/sprites", []string{features("moco"), "model.moco.queue=64"}},
+			family{"tcvae/chopsticks", convolutions}, family{"simsiam/sprites", nil}, family{"barlow-twins/sprites", nil},
+			family{"moco-v2/sprites", nil})
 	}
 	t.Chdir(t.TempDir())
 	for _, set := range []string{"test-plain", "test-gaps"} {
@@ -82,7 +85,8 @@ func TestWithoutFactors(t *testing.T) {
 			}
 			dir := filepath.Join(set, family.config)
 			figures := long.Enabled() || family.config == "vae/sprites"
-			succeed(t, slices.Concat([]string{"train", family.config, "--run", dir, fmt.Sprint("train.figures=", figures)}, short, family.overrides)...)
+			succeed(t, slices.Concat([]string{"train", family.config, "--run", dir, fmt.Sprint("train.figures=", figures)},
+				short, family.overrides)...)
 			files := []string{"codes.npy", "factors.npy", "report.html", "figures/losses.png"}
 			if !figures {
 				files = files[:2]
@@ -106,7 +110,8 @@ func TestWithoutFactors(t *testing.T) {
 		if _, ok := all["mutual-information"]; !ok || (set == "test-plain") != (lines == 1) || (set == "test-plain") != needNoLevels(t, all) {
 			t.Errorf("%s: %d metrics, log %s", set, len(all), log)
 		}
-		files, _ := measure(t, "--codes", "codes.npy", "--factors", "factors.npy", "--types", map[string]string{"test-plain": "categorical", "test-gaps": "circular:8,ordinal,categorical"}[set])
+		files, _ := measure(t, "--codes", "codes.npy", "--factors", "factors.npy", "--types",
+			map[string]string{"test-plain": "categorical", "test-gaps": "circular:8,ordinal,categorical"}[set])
 		for _, name := range []string{"mig", "dci", "sap", "factor-vae"} {
 			a, b := all[name].Value, files[name].Value
 			if a != b && set == "test-gaps" && name != "dci" {
@@ -123,11 +128,15 @@ func TestWithoutFactors(t *testing.T) {
 		}
 	}
 	mistake([]string{"metrics.final.0.mig", "the images have no known factor of several levels"}, "dataset=test-plain", "metrics=[mig]")
-	mistake([]string{"metrics.during", "the images have no known factor of several levels"}, "dataset=test-plain", "metrics={during: [dci], every: 1}")
+	mistake([]string{"metrics.during", "the images have no known factor of several levels"}, "dataset=test-plain",
+		"metrics={during: [dci], every: 1}")
 	mistake([]string{"supervision", "dataset plain", "no factor"}, "dataset=test-plain", "metrics=[]", "supervision={labels: {fraction: 0.5}}")
 	mistake([]string{"supervision", "dataset plain", "no factor"}, "dataset=test-plain", "metrics=[]", "supervision={similarity: {count: 5}}")
 	mistake([]string{"supervision", "dataset plain", "no circular factor"}, "dataset=test-plain", "metrics=[]", "supervision={paths: {}}")
-	mistake([]string{"supervision", `factor "unknown" of dataset plain is categorical`}, "dataset=test-plain", "metrics=[]", "supervision={pairs: {count: 5}}")
-	succeed(t, "train", "sprites/similarity", "dataset=test-gaps", "train.epochs=1", "train.batch=32", "metrics=[]", "--run", "similar", "supervision.similarity.factors=[place, grey]", "losses.2.variance.codes={place: [0], grey: [1]}")
-	succeed(t, "train", "sprites/variance", "dataset=test-gaps", "train.epochs=1", "train.batch=32", "metrics=[variance, mig]", "--run", "variance", "losses.2.variance.codes={place: [0], grey: [1]}")
+	mistake([]string{"supervision", `factor "unknown" of dataset plain is categorical`}, "dataset=test-plain",
+		"metrics=[]", "supervision={pairs: {count: 5}}")
+	succeed(t, "train", "sprites/similarity", "dataset=test-gaps", "train.epochs=1", "train.batch=32", "metrics=[]",
+		"--run", "similar", "supervision.similarity.factors=[place, grey]", "losses.2.variance.codes={place: [0], grey: [1]}")
+	succeed(t, "train", "sprites/variance", "dataset=test-gaps", "train.epochs=1", "train.batch=32",
+		"metrics=[variance, mig]", "--run", "variance", "losses.2.variance.codes={place: [0], grey: [1]}")
 }

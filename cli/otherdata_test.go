@@ -33,12 +33,14 @@ func TestOtherData(t *testing.T) {
 		{"dataset={square: {size: " + side + ", side: 3}}"},
 	} {
 		succeed(t, append([]string{"encode", "--run", dir, "--out", "got.npy"}, args...)...)
-		if !bytes.Equal(must.Read(t, "got.npy"), must.Read(t, "want.npy")) || !bytes.Equal(must.Read(t, "got-factors.npy"), must.Read(t, "want-factors.npy")) {
+		if !bytes.Equal(must.Read(t, "got.npy"), must.Read(t, "want.npy")) || !bytes.Equal(must.Read(t, "got-factors.npy"),
+			must.Read(t, "want-factors.npy")) {
 			t.Errorf("case %d: codes or factors differ from the detour", i)
 		}
 	}
 	want := succeed(t, "eval", "--run", "detour", "--metrics", "mig,dlsbd", "--json").out
-	must.Equal(t, succeed(t, "eval", "--run", dir, "dataset=square", "size="+side, "side=3", "--metrics", "mig,dlsbd", "--json").out, want, "eval")
+	must.Equal(t, succeed(t, "eval", "--run", dir, "dataset=square", "size="+side, "side=3", "--metrics", "mig,dlsbd",
+		"--json").out, want, "eval")
 	succeed(t, "decode", "--run", dir, "dataset=square", "size="+side, "side=4", "--what", "interpolation", "--no-gif", "--out", "decoded")
 	if !ui.Exists("decoded/interpolation.png") {
 		t.Error("decode drew nothing")
@@ -56,7 +58,8 @@ func TestOtherData(t *testing.T) {
 	} {
 		checkMistake(t, call(t, c.args...), 2, c.want)
 	}
-	checkMistake(t, call(t, "encode", "--run", dir, "dataset=arrow", "--out", "x.npy"), 1, "arrow has images of 64 x 64 x 3 (height, width, channels); want "+side+" x "+side+" x 1")
+	checkMistake(t, call(t, "encode", "--run", dir, "dataset=arrow", "--out", "x.npy"), 1,
+		"arrow has images of 64 x 64 x 3 (height, width, channels); want "+side+" x "+side+" x 1")
 	if ui.Exists("x.npy") {
 		t.Error("a mistake wrote x.npy")
 	}
@@ -97,7 +100,8 @@ func TestEncodePictures(t *testing.T) {
 		t.Errorf("files %q; want a.png and b.png, and no factors", names)
 	}
 	must.Write(t, "labels.csv", []byte(",x\nb.png,1\na.png,2\n"))
-	checkMistake(t, call(t, "eval", "--codes=all.npy", "--factors=labels.csv"), 1, `the same index in different orders, first "a.png" and "b.png"`)
+	checkMistake(t, call(t, "eval", "--codes=all.npy", "--factors=labels.csv"), 1,
+		`the same index in different orders, first "a.png" and "b.png"`)
 	if o := succeed(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy"); !strings.Contains(o.log, "1 code of ") {
 		t.Errorf("one picture: %s", o.log)
 	}
@@ -106,13 +110,15 @@ func TestEncodePictures(t *testing.T) {
 		t.Error("the code of one picture is not its code in the folder")
 	}
 	must.Write(t, "pictures/c.png", all[:60])
-	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1, "1 of 3 pictures cannot be read: pictures/c.png", "skip_broken", "--option KEY=VALUE")
+	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1,
+		"1 of 3 pictures cannot be read: pictures/c.png", "skip_broken", "--option KEY=VALUE")
 	succeed(t, "encode", "--run", dir, "--images", "pictures", "--option", "skip_broken=true", "--out", "again.npy")
 	if !bytes.Equal(must.Read(t, "again.npy"), all) {
 		t.Error("codes without the broken picture differ")
 	}
 	writeFile(t, "pictures/names.txt", []byte("b.png, the first picture"))
-	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures/names.txt", "--out", "x.npy"), 1, "--images pictures/names.txt: it is no picture; want PNG", "folder of pictures")
+	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures/names.txt", "--out", "x.npy"), 1,
+		"--images pictures/names.txt: it is no picture; want PNG", "folder of pictures")
 	checkMistake(t, call(t, "encode", "--run", dir, "--images", "nowhere", "--out", "x.npy"), 1, "nowhere")
 	checkMistake(t, call(t, "encode", "--run", dir, "--option", "size=3", "--out", "x.npy"), 2, "--option belongs to --images")
 }
@@ -130,13 +136,15 @@ func TestEncodeResized(t *testing.T) {
 		must.OK(t, png.Encode(&b, picture))
 		must.Write(t, filepath.Join(pictures, fmt.Sprint(i, ".png")), b.Bytes())
 	}
-	succeed(t, "train", "vae/square", "dataset={folder: {path: "+pictures+", size: 8, channels: 1, fit: pad, filter: box}}", "supervision=none", "model={ae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}",
+	succeed(t, "train", "vae/square",
+		"dataset={folder: {path: "+pictures+", size: 8, channels: 1, fit: pad, filter: box}}", "supervision=none", "model={ae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}",
 		"losses=[reconstruction]", "metrics=[]", "train={epochs: 0, figures: false}", "metrics.encode=true", "--run", run)
 	succeed(t, "encode", "--run", run, "--images", pictures, "--out", out)
 	if !bytes.Equal(must.Read(t, out), must.Read(t, filepath.Join(run, "codes.npy"))) {
 		t.Error("the codes differ from the run's codes of the same pictures")
 	}
-	if o := succeed(t, "encode", "--run", run, "--images", pictures, "--option", "fit=stretch", "--out", out); !strings.Contains(o.log, "resized with fit=stretch and filter=box, and the run's with fit=pad") {
+	if o := succeed(t, "encode", "--run", run, "--images", pictures, "--option", "fit=stretch", "--out",
+		out); !strings.Contains(o.log, "resized with fit=stretch and filter=box, and the run's with fit=pad") {
 		t.Errorf("no note on another size: %s", o.log)
 	}
 }

@@ -230,7 +230,8 @@ func TestSignals(t *testing.T) {
 				}
 				must.OK(t, p.Process.Signal(stop))
 				o := p.end()
-				if o.code != 130 || o.out != "" || !regexp.MustCompile(`\nsaved after step \d+ in \S+\nunravel: stopped by a signal; continue with --resume\n$`).MatchString(o.log) {
+				if o.code != 130 || o.out != "" ||
+					!regexp.MustCompile(`\nsaved after step \d+ in \S+\nunravel: stopped by a signal; continue with --resume\n$`).MatchString(o.log) {
 					t.Fatalf("part %d: %v", part, o)
 				}
 				tensors(t, dir) // there is a checkpoint
@@ -251,7 +252,8 @@ func TestSignalWhileEncoding(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var log bytes.Buffer
-	if code := Run(ctx, []string{"encode", "--run", dir, "--out", out}, io.Discard, &log); code != 130 || log.String() != "unravel: stopped by a signal\n" {
+	if code := Run(ctx, []string{"encode", "--run", dir, "--out", out}, io.Discard, &log); code != 130 ||
+		log.String() != "unravel: stopped by a signal\n" {
 		t.Errorf("exit code %d: %s", code, log.String())
 	}
 	if entries, err := os.ReadDir(filepath.Dir(out)); err != nil || len(entries) > 0 {

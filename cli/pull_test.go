@@ -33,7 +33,8 @@ func TestPull(t *testing.T) {
 		}
 	}
 	decodeOne(t, succeed(t, "pull", "cofhae-chopsticks", "--from", from, "--out", run, "--json").out, &pulled)
-	if pulled.Name != "cofhae-chopsticks" || pulled.Run != run || pulled.Ledger.Folder != "hierarchical-benchmark" || pulled.Already || len(pulled.Metrics) == 0 || pulled.Metrics[0].Name != "r4c" {
+	if pulled.Name != "cofhae-chopsticks" || pulled.Run != run || pulled.Ledger.Folder != "hierarchical-benchmark" ||
+		pulled.Already || len(pulled.Metrics) == 0 || pulled.Metrics[0].Name != "r4c" {
 		t.Errorf("%+v", pulled)
 	}
 	if o := succeed(t, "check", run); o.out != run+": as the run wrote it\n" {
@@ -53,7 +54,8 @@ func TestPull(t *testing.T) {
 	succeed(t, "export", "--run", run, "--format", "onnx", "--out", filepath.Join(dir, "encoder.onnx"))
 	succeed(t, "report", "--run", run)
 	succeed(t, "train", "--run", run, "--resume", "train.epochs=1")
-	checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--out", run), 1, "holds the model, changed: it was trained further; want another folder, named by --out")
+	checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--out", run), 1,
+		"holds the model, changed: it was trained further; want another folder, named by --out")
 }
 
 // The list names every model, and the usual folder of existing models.
@@ -70,7 +72,8 @@ func TestPullList(t *testing.T) {
 	decodeOne(t, succeed(t, "pull", "--json").out, &list)
 	table := succeed(t, "pull").out
 	for _, m := range list.Models {
-		if m.Bytes == 0 || (m.Name == "vae-sprites") != (m.Run == filepath.Join("runs", "vae-sprites")) || !strings.Contains(table, "\n"+m.Name+" ") {
+		if m.Bytes == 0 || (m.Name == "vae-sprites") != (m.Run == filepath.Join("runs", "vae-sprites")) ||
+			!strings.Contains(table, "\n"+m.Name+" ") {
 			t.Errorf("%+v\n%s", m, table)
 		}
 	}

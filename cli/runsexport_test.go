@@ -40,7 +40,8 @@ func TestRunsExport(t *testing.T) {
 	if len(server.Runs) != 2 || server.Runs[0].Status != "FINISHED" {
 		t.Errorf("%v", server.Runs)
 	}
-	if o := succeed(t, "runs", dir, "--mlflow", server.URL, "--filter", "seed=0"); !strings.HasPrefix(o.out, "on the server: 1 run in 1 experiment, 0 ") {
+	if o := succeed(t, "runs", dir, "--mlflow", server.URL, "--filter", "seed=0"); !strings.HasPrefix(o.out,
+		"on the server: 1 run in 1 experiment, 0 ") {
 		t.Errorf("%q", o.out)
 	}
 	if o := succeed(t, "runs", dir, "--tensorboard"); !strings.Contains(o.out, " of 2 runs and 1 metric are in ") {
@@ -55,7 +56,8 @@ func TestRunsExport(t *testing.T) {
 		t.Fatal(e, err)
 	}
 	content := string(e.Values[0].Plugin.Content)
-	at := []int{strings.Index(content, "\x04seed"), strings.Index(content, "train.batch"), strings.Index(content, "metrics/dlsbd"), strings.Index(content, "lower is better")}
+	at := []int{strings.Index(content, "\x04seed"), strings.Index(content, "train.batch"),
+		strings.Index(content, "metrics/dlsbd"), strings.Index(content, "lower is better")}
 	if slices.Min(at) < 0 || at[0] > at[1] {
 		t.Errorf("no experiment with the seed first: %v in %q", at, content)
 	}
@@ -64,7 +66,8 @@ func TestRunsExport(t *testing.T) {
 	}
 	checkMistake(t, call(t, "runs", dir, "--mlflow", server.URL, "--by", "seed"), 2, "--by prints groups")
 	checkMistake(t, call(t, "runs", dir, "--mlflow", server.URL, "--json"), 2, "")
-	checkMistake(t, call(t, "runs", dir, "--mlflow", "mlruns"), 2, "--mlflow: mlruns is no address", "such as http://localhost:5000", "from version 3.13 on")
+	checkMistake(t, call(t, "runs", dir, "--mlflow", "mlruns"), 2, "--mlflow: mlruns is no address",
+		"such as http://localhost:5000", "from version 3.13 on")
 }
 
 // Without runs, nothing is written.
@@ -79,7 +82,8 @@ func TestRunsExportNothing(t *testing.T) {
 	run := finished(t)
 	parent := filepath.Dir(run)
 	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", server.URL}} {
-		checkMistake(t, call(t, append([]string{"runs", parent, "--filter", "seed=77"}, flags...)...), 1, "there is no run in "+parent+" that passes the filters")
+		checkMistake(t, call(t, append([]string{"runs", parent, "--filter", "seed=77"}, flags...)...),
+			1, "there is no run in "+parent+" that passes the filters")
 	}
 	if ui.Exists(filepath.Join(parent, runs.BoardFile)) || len(server.Requests) > 0 {
 		t.Error("without runs that pass a file is written")
@@ -103,8 +107,8 @@ func TestRunStates(t *testing.T) {
 	must.OK(t, os.Remove(filepath.Join(runs[3], "log.jsonl")))
 	held := must.Get(rundir.Open(runs[1]))(t)
 	defer held.Close()
-	for filter, want := range map[string]string{"state=finished": "0", "state=running": "1", "state=stopped": "2", "state=waiting": "3", "state=unfinished": "1 2 3",
-		"state!=unfinished": "0", "state!=stopped": "0 1 3"} {
+	for filter, want := range map[string]string{"state=finished": "0", "state=running": "1", "state=stopped": "2",
+		"state=waiting": "3", "state=unfinished": "1 2 3", "state!=unfinished": "0", "state!=stopped": "0 1 3"} {
 		var list []struct{ Settings map[string]string }
 		must.OK(t, json.Unmarshal([]byte(succeed(t, "runs", dir, "--json", "--filter", filter).out), &list))
 		var seeds []string

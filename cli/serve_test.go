@@ -33,10 +33,12 @@ func TestServe(t *testing.T) {
 	}
 	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
-	checkMistake(t, call(t, "serve", "--listen", taken.Addr().String()), 1, "--listen "+taken.Addr().String()+": the port is in use; want another one, or port 0 for any that is free")
+	checkMistake(t, call(t, "serve", "--listen", taken.Addr().String()), 1, "--listen "+taken.Addr().String()+
+		": the port is in use; want another one, or port 0 for any that is free")
 	checkMistake(t, call(t, "serve", "--host", "a b/c"), 2, `--host "a b/c" is not the name of a machine`)
 	checkMistake(t, call(t, "serve", "--host", "node7:80"), 2, "without a port")
-	if log, _ := clitest.Served(t, Run, "serve", "--listen", "0.0.0.0:0", "--host", "127.0.0.1"); !strings.Contains(log, "?token=") || !strings.Contains(log, "\nother machines reach it") ||
+	if log, _ := clitest.Served(t, Run, "serve", "--listen", "0.0.0.0:0", "--host", "127.0.0.1"); !strings.Contains(log,
+		"?token=") || !strings.Contains(log, "\nother machines reach it") ||
 		!strings.Contains(log, "\nnothing is encrypted") || !strings.Contains(log, "ssh -L ") {
 		t.Errorf("open without a token, or a word about it: %s", log)
 	}
@@ -55,7 +57,8 @@ func TestTrainServe(t *testing.T) {
 	t.Setenv(asProgram, "1") // the server is this program
 	t.Chdir(t.TempDir())
 	log, page := clitest.Served(t, Run, "train", config, "train.epochs=1", "--serve")
-	if !strings.Contains(log, "run?dir=tiny_epochs1") || !strings.Contains(page, `data-run="tiny_epochs1"`) || !ui.Exists(filepath.Join("runs", "tiny_epochs1", rundir.RecordFile)) {
+	if !strings.Contains(log, "run?dir=tiny_epochs1") || !strings.Contains(page, `data-run="tiny_epochs1"`) ||
+		!ui.Exists(filepath.Join("runs", "tiny_epochs1", rundir.RecordFile)) {
 		t.Errorf("%s\n%.200s", log, page)
 	}
 	_, page = clitest.Served(t, Run, "train", config, "train.epochs=1", "--run", "elsewhere", "--serve", "--listen", "127.0.0.1:0")

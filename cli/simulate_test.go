@@ -17,10 +17,12 @@ func TestSimulate(t *testing.T) {
 		Assumed     []string
 	}
 	decodeOne(t, succeed(t, "sweep", file, "--out", dir, "--simulate", "nodes=1,cores=2,start=0,ops=1e9", "--json").out, &s)
-	if s.Runs != 4 || s.Tasks != 2 || !(s.CoreHours > 0 && s.Wall >= s.Longest) || s.Limit != "the number of cores" || len(s.Assumed) != 9 || ui.Exists(dir) {
+	if s.Runs != 4 || s.Tasks != 2 || !(s.CoreHours > 0 && s.Wall >= s.Longest) || s.Limit != "the number of cores" ||
+		len(s.Assumed) != 9 || ui.Exists(dir) {
 		t.Errorf("%+v", s)
 	}
-	if o := succeed(t, "sweep", file, "--out", dir, "--simulate", "nodes=64,cores=64"); !strings.Contains(o.out, "4 at a time in 4096 places") || !strings.Contains(o.out, "assumed       threads=1,start=1,spread=0.1,array=1001,ops=10000,latency=0.3,") {
+	if o := succeed(t, "sweep", file, "--out", dir, "--simulate", "nodes=64,cores=64"); !strings.Contains(o.out,
+		"4 at a time in 4096 places") || !strings.Contains(o.out, "assumed       threads=1,start=1,spread=0.1,array=1001,ops=10000,latency=0.3,") {
 		t.Error(o.out)
 	}
 	for _, c := range []struct {

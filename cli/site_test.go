@@ -199,7 +199,8 @@ func TestSitePages(t *testing.T) {
 // The reference has each exit code, and each command with each visible flag.
 func TestReferenceCommands(t *testing.T) {
 	text := madePages(t)[1].Text
-	for _, want := range []string{"## train\n", "## data fetch\n", "`--find-rate`", "`--scale=NAME`", "| 130 | stopped by a signal", "`UNRAVEL_DATA`", "### "} {
+	for _, want := range []string{"## train\n", "## data fetch\n", "`--find-rate`", "`--scale=NAME`",
+		"| 130 | stopped by a signal", "`UNRAVEL_DATA`", "### "} {
 		if strings.Contains(text, want) == (want == "### ") {
 			t.Errorf("commands: %q", want)
 		}
@@ -278,7 +279,8 @@ func TestCitation(t *testing.T) {
 		References []work   `yaml:"references"`
 	}
 	must.OK(t, config.Load("CITATION.cff", must.Read(t, filepath.Join("..", "CITATION.cff")), &c))
-	if c.Version != "1.2.0" || c.Message == "" || c.Title == "" || len(c.Authors) == 0 || c.Type != "software" || !strings.HasPrefix(docs.Repository, c.Code) {
+	if c.Version != "1.2.0" || c.Message == "" || c.Title == "" || len(c.Authors) == 0 || c.Type != "software" ||
+		!strings.HasPrefix(docs.Repository, c.Code) {
 		t.Errorf("%+v", c)
 	}
 	readme := string(must.Read(t, filepath.Join("..", "README.md")))
@@ -319,7 +321,8 @@ func TestReferenceStored(t *testing.T) {
 	const renew = "go run ./cmd/unravel docs --reference " + docs.ReferenceFolder
 	all := datasets.Registered.Entries
 	defer func() { datasets.Registered.Entries = all }()
-	datasets.Registered.Entries = slices.DeleteFunc(slices.Clone(all), func(e registry.Entry[datasets.Builder]) bool { return strings.HasPrefix(e.Name, "test-") })
+	datasets.Registered.Entries = slices.DeleteFunc(slices.Clone(all),
+		func(e registry.Entry[datasets.Builder]) bool { return strings.HasPrefix(e.Name, "test-") })
 	pages := madePages(t)
 	for _, p := range pages {
 		stored, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(p.Path)))

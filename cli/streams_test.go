@@ -68,7 +68,8 @@ func TestResultsLost(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	lines := []string{"list", "list losses", "list losses kl", "list configs quickstart", "data list", "table enriching-table3", "--help", "train --help"}
+	lines := []string{"list", "list losses", "list losses kl", "list configs quickstart", "data list",
+		"table enriching-table3", "--help", "train --help"}
 	if long.Enabled() {
 		lines = append(lines, "table")
 	}
@@ -159,7 +160,8 @@ func TestForeignHeaders(t *testing.T) {
 	named := 0
 	for _, file := range files {
 		text := string(must.Read(t, file))
-		if strings.ContainsAny(text, "\x1b\u009b") || strings.HasPrefix(text, "=") || strings.Contains(text, ",=") || strings.Contains(text, "\n=") || strings.Contains(text, "\"=") {
+		if strings.ContainsAny(text, "\x1b\u009b") || strings.HasPrefix(text, "=") || strings.Contains(text, ",=") ||
+			strings.Contains(text, "\n=") || strings.Contains(text, "\"=") {
 			t.Errorf("%s: %q", file, text)
 		}
 		named += strings.Count(text, "'=cmd")

@@ -21,7 +21,8 @@ import (
 
 // Mistakes between parts of a config also have a place: file, line and column, or the argument.
 func TestPlaces(t *testing.T) {
-	vae := strings.NewReplacer("lsbd-vae:", "vae:", "latent:\n", "latent: 4\n", "      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "  - lsbd: {weight: 100}\n", "").Replace(tiny)
+	vae := strings.NewReplacer("lsbd-vae:", "vae:", "latent:\n", "latent: 4\n",
+		"      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "  - lsbd: {weight: 100}\n", "").Replace(tiny)
 	for name, c := range map[string]struct{ text, old, new, want string }{
 		"metric":          {tiny, "metrics: [dlsbd]", "metrics: [mig, purity]", "metrics.final.1.purity: metric purity"},
 		"sampled":         {tiny, "metrics: [dlsbd]", "metrics:\n  sample: 2\n  final: [{total-correlation: {}}]", "metrics.final.0.total-correlation: metric total-correlation"},
@@ -42,7 +43,8 @@ func TestPlaces(t *testing.T) {
 			text := strings.Replace(c.text, c.old, c.new, 1)
 			writeFile(t, path, []byte(text))
 			o := call(t, "train", path, "--run", filepath.Join(t.TempDir(), "run"))
-			place := regexp.MustCompile(`^unravel: ` + regexp.QuoteMeta(path) + `:(\d+):(\d+): ` + regexp.QuoteMeta(c.want)).FindStringSubmatch(o.log)
+			place := regexp.MustCompile(`^unravel: ` + regexp.QuoteMeta(path) + `:(\d+):(\d+): ` +
+				regexp.QuoteMeta(c.want)).FindStringSubmatch(o.log)
 			code := 2
 			if name == "data set" { // it may be damaged
 				code = 1
@@ -65,7 +67,8 @@ func TestPlaces(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.yaml")
 	writeFile(t, empty, nil)
 	checkMistake(t, call(t, "train", empty, "train.epochs=3"), 2, "unravel: "+empty+":1:1: dataset: no data set is chosen")
-	checkMistake(t, call(t, "train", tinyFile(t), "metrics=[purity]", "--run", filepath.Join(t.TempDir(), "run")), 2, `argument "metrics=[purity]": metrics.final.0.purity: metric purity`)
+	checkMistake(t, call(t, "train", tinyFile(t), "metrics=[purity]", "--run", filepath.Join(t.TempDir(), "run")), 2,
+		`argument "metrics=[purity]": metrics.final.0.purity: metric purity`)
 }
 
 // A metric that does not suit the data set is an error before training.
@@ -95,7 +98,8 @@ metrics: [dlsbd]
 	// one image fewer: the circular factors lack a combination of levels
 	writeNPY(t, filepath.Join(data, "images.npy"), []int{5, 4, 4}, make([]uint8, 80))
 	writeNPY(t, filepath.Join(data, "factors.npy"), []int{5, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1})
-	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular, circular]", "metrics=[dlsbd-workshop]", "--run", dir+"2"), 2, "metric dlsbd-workshop", "no code for")
+	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular, circular]",
+		"metrics=[dlsbd-workshop]", "--run", dir+"2"), 2, "metric dlsbd-workshop", "no code for")
 	writeNPY(t, filepath.Join(data, "images.npy"), []int{4, 4, 4}, make([]uint8, 64))
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "factors.npy", "want 4 x K")
 	writeFile(t, filepath.Join(data, "images.npy"), must.Read(t, filepath.Join(data, "images.npy"))[:100])
@@ -143,7 +147,8 @@ func TestTooLarge(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for _, command := range []string{"eval", "mimosa"} {
-		checkMistake(t, call(t, command, "--codes", "codes.npy", "--factors", "factors.npz"), 1, "factors.npz: factors have shape [20000000 1], want [8, k]")
+		checkMistake(t, call(t, command, "--codes", "codes.npy", "--factors", "factors.npz"), 1,
+			"factors.npz: factors have shape [20000000 1], want [8, k]")
 	}
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 50<<20 {
 		t.Errorf("%d bytes were allocated", after.TotalAlloc-before.TotalAlloc)

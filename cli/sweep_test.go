@@ -41,18 +41,21 @@ func TestSweepCommand(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}\n")
 	o := succeed(t, "sweep", file, "--out", dir, "--dry-run")
-	if !strings.Contains(o.out, "weight1_seed0  unfinished  unknown\n") || !strings.Contains(o.out, "4 of 4 runs to make, in an unknown time; --rehearse") || o.log != "" {
+	if !strings.Contains(o.out, "weight1_seed0  unfinished  unknown\n") ||
+		!strings.Contains(o.out, "4 of 4 runs to make, in an unknown time; --rehearse") || o.log != "" {
 		t.Error(o)
 	}
 	o = succeed(t, "sweep", file, "--out", dir, "--dry-run", "--rehearse")
-	if lines := strings.Split(o.out, "\n"); len(lines) != 7 || !strings.HasPrefix(lines[1], "weight1_seed0  unfinished  ") || !strings.HasPrefix(lines[5], "4 of 4 runs to make, about ") {
+	if lines := strings.Split(o.out, "\n"); len(lines) != 7 ||
+		!strings.HasPrefix(lines[1], "weight1_seed0  unfinished  ") || !strings.HasPrefix(lines[5], "4 of 4 runs to make, about ") {
 		t.Error(o)
 	}
 	if ui.Exists(dir) {
 		t.Error("a dry run has made a folder")
 	}
 	o = succeed(t, "sweep", file, "--out", dir, "--jobs", "2")
-	if lines := strings.Split(o.out, "\n"); len(lines) != 6 || !strings.HasPrefix(lines[4], "weight2_seed1  finished  ") || !strings.Contains(lines[4], "dlsbd ") ||
+	if lines := strings.Split(o.out, "\n"); len(lines) != 6 || !strings.HasPrefix(lines[4], "weight2_seed1  finished  ") ||
+		!strings.Contains(lines[4], "dlsbd ") ||
 		!strings.Contains(lines[4], "not converged: reconstructions") || !strings.Contains(o.log, "4 of 4 runs  100 %\n") {
 		t.Error(o)
 	}
@@ -62,7 +65,8 @@ func TestSweepCommand(t *testing.T) {
 		Runs []sweeps.Run
 	}
 	decodeOne(t, succeed(t, "sweep", "--json", file, "--out", dir).out, &result)
-	if result.Dir != dir || len(result.Runs) != 4 || result.Runs[3].State != sweep.Finished || result.Runs[3].Metrics["dlsbd"] == 0 || result.Runs[3].Fit == nil {
+	if result.Dir != dir || len(result.Runs) != 4 || result.Runs[3].State != sweep.Finished ||
+		result.Runs[3].Metrics["dlsbd"] == 0 || result.Runs[3].Fit == nil {
 		t.Errorf("%+v", result)
 	}
 	if after := must.Read(t, filepath.Join(dir, "weight2_seed1", "run.json")); string(after) != string(before) {
@@ -76,21 +80,25 @@ func TestSweepCommand(t *testing.T) {
 // A search shows its space and first trials, makes the trials in processes, and prints the best trial with its command.
 func TestSearchCommand(t *testing.T) {
 	long.NotShort(t)
-	file, dir := writeSweep(t, "set: {train.epochs: 1}\nsearch: {tpe: {metric: dlsbd, runs: 3, startup: 2, space: {losses.1.kl.weight: {linear: [0, 4]}, train.batch: {choice: [16, 32]}}}}\n")
+	file, dir := writeSweep(t,
+		"set: {train.epochs: 1}\nsearch: {tpe: {metric: dlsbd, runs: 3, startup: 2, space: {losses.1.kl.weight: {linear: [0, 4]}, train.batch: {choice: [16, 32]}}}}\n")
 	o := succeed(t, "sweep", file, "--out", dir, "--dry-run")
-	if lines := strings.Split(o.out, "\n"); len(lines) != 8 || lines[0] != "tpe, for a lower dlsbd" || lines[1] != "  losses.1.kl.weight: {linear: [0, 4]}" || !strings.HasPrefix(lines[3], "trial 0: losses.1.kl.weight=") ||
+	if lines := strings.Split(o.out, "\n"); len(lines) != 8 || lines[0] != "tpe, for a lower dlsbd" ||
+		lines[1] != "  losses.1.kl.weight: {linear: [0, 4]}" || !strings.HasPrefix(lines[3], "trial 0: losses.1.kl.weight=") ||
 		lines[5] != "further trials follow from results" || lines[6] != "0 trials ended, 0 core-hours used; budget: 3 trials" || ui.Exists(dir) {
 		t.Error(o)
 	}
 	o = succeed(t, "sweep", file, "--out", dir)
 	lines := strings.Split(o.out, "\n")
-	if len(lines) != 7 || !strings.HasPrefix(lines[1], "trial000  finished  ") || !strings.HasPrefix(lines[4], "best: trial00") || !strings.HasPrefix(lines[5], "unravel train tiny.yaml train.epochs=1 losses.1.kl.weight=") {
+	if len(lines) != 7 || !strings.HasPrefix(lines[1], "trial000  finished  ") ||
+		!strings.HasPrefix(lines[4], "best: trial00") || !strings.HasPrefix(lines[5], "unravel train tiny.yaml train.epochs=1 losses.1.kl.weight=") {
 		t.Fatal(o)
 	}
 	var result sweeps.SearchOutput
 	decodeOne(t, succeed(t, "sweep", "--json", file, "--out", dir).out, &result)
 	best := result.Best
-	if len(result.Trials) != 3 || best.Value == nil || best.Settings["train.batch"] == "" || result.Better != "lower" || result.Command[3] != "train.epochs=1" || !strings.HasPrefix(lines[4], "best: "+best.Name) {
+	if len(result.Trials) != 3 || best.Value == nil || best.Settings["train.batch"] == "" || result.Better != "lower" ||
+		result.Command[3] != "train.epochs=1" || !strings.HasPrefix(lines[4], "best: "+best.Name) {
 		t.Errorf("%+v", result)
 	}
 	for _, one := range result.Trials {
@@ -104,7 +112,8 @@ func TestSearchCommand(t *testing.T) {
 	}
 	other, _ := writeSweep(t, "search: {random: {metric: dlsbd, runs: 3, space: {train.batch: {choice: [16, 32]}}}}\n")
 	for _, arguments := range [][]string{{other, "--out", dir}, {other, "--out", dir, "--dry-run"}} {
-		if o := call(t, append([]string{"sweep"}, arguments...)...); o.code == 0 || !strings.Contains(o.log, "holds trials of another search: there the method is tpe, not random;") {
+		if o := call(t, append([]string{"sweep"}, arguments...)...); o.code == 0 ||
+			!strings.Contains(o.log, "holds trials of another search: there the method is tpe, not random;") {
 			t.Error(o)
 		}
 	}
@@ -136,7 +145,8 @@ func TestSweepMistakes(t *testing.T) {
 	// mistakes between the parts of a config
 	file, dir = writeSweep(t, "product: {metrics.sample: [0, 3]}\nset: {metrics.final: [{sap: {train_rows: 10}}]}\n")
 	for _, flag := range []string{"--jobs=1", "--dry-run"} {
-		checkMistake(t, call(t, "sweep", file, "--out", dir, flag), 2, "run sample3: ", "metric sap: there are 3 rows; want at least the 10 of train_rows (on 3 of ", "metrics.sample sets the number")
+		checkMistake(t, call(t, "sweep", file, "--out", dir, flag), 2, "run sample3: ",
+			"metric sap: there are 3 rows; want at least the 10 of train_rows (on 3 of ", "metrics.sample sets the number")
 	}
 	if ui.Exists(dir) {
 		t.Error("there is a folder")
@@ -157,7 +167,8 @@ func TestRunsOfOtherPrograms(t *testing.T) {
 		must.Write(t, filepath.Join(dir, name, "config.yaml"), "dataset: square\nmodel: lent\nlosses: [kl]\n")
 	}
 	o := succeed(t, "runs", dir)
-	for _, want := range []string{"a is damaged: ", `a program with the model "lent", which this program has not registered`, "\nalso damaged: 1; --json gives the reasons\n"} {
+	for _, want := range []string{"a is damaged: ",
+		`a program with the model "lent", which this program has not registered`, "\nalso damaged: 1; --json gives the reasons\n"} {
 		if !strings.Contains(o.log, want) {
 			t.Errorf("%q does not say %q", o.log, want)
 		}
@@ -173,7 +184,8 @@ func TestRunsCommand(t *testing.T) {
 	succeed(t, "sweep", file, "--out", dir)
 	o := succeed(t, "runs", dir)
 	lines := strings.Split(o.out, "\n")
-	if len(lines) != 6 || strings.Join(strings.Fields(lines[0]), " ") != "run state losses.1.kl.weight seed seconds dlsbd fit.converged" || !strings.HasPrefix(lines[4], "weight2_seed1  finished  2 ") {
+	if len(lines) != 6 || strings.Join(strings.Fields(lines[0]),
+		" ") != "run state losses.1.kl.weight seed seconds dlsbd fit.converged" || !strings.HasPrefix(lines[4], "weight2_seed1  finished  2 ") {
 		t.Error(o)
 	}
 	for filter, want := range map[string]int{
@@ -251,7 +263,8 @@ func TestTableTrains(t *testing.T) {
 	if o := succeed(t, "table", own, "--runs", dir, "--no-run"); !strings.Contains(o.out, "not run yet") || ui.Exists(dir) {
 		t.Error(o)
 	}
-	if o := succeed(t, "table", own, "--runs", dir, "--dry-run", "--rehearse"); !strings.Contains(o.out, "2 of 2 runs to make, about ") || ui.Exists(dir) {
+	if o := succeed(t, "table", own, "--runs", dir, "--dry-run", "--rehearse"); !strings.Contains(o.out,
+		"2 of 2 runs to make, about ") || ui.Exists(dir) {
 		t.Error(o)
 	}
 	o := succeed(t, "table", own, "--runs", dir, "--jobs", "2")
@@ -266,11 +279,14 @@ func TestTableTrains(t *testing.T) {
 		t.Error("a run was made twice")
 	}
 	withFull(t, own)
-	if o := succeed(t, "table", own, "--runs", dir+"2", "--dry-run"); !strings.Contains(o.log, "runs of the scale quick; --scale takes quick, full\n") {
+	if o := succeed(t, "table", own, "--runs", dir+
+		"2", "--dry-run"); !strings.Contains(o.log, "runs of the scale quick; --scale takes quick, full\n") {
 		t.Error(o)
 	}
-	checkMistake(t, call(t, "table", own, "--runs", dir+"2", "--scale", "full"), 2, "own trains at the scale full: 3 of 3 runs to make, in an unknown time: want --yes")
-	if o := succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run"); strings.Count(o.out, "unknown\n") != 3 || o.log != "" || ui.Exists(dir+"2") {
+	checkMistake(t, call(t, "table", own, "--runs", dir+"2", "--scale", "full"), 2,
+		"own trains at the scale full: 3 of 3 runs to make, in an unknown time: want --yes")
+	if o := succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run"); strings.Count(o.out,
+		"unknown\n") != 3 || o.log != "" || ui.Exists(dir+"2") {
 		t.Error(o)
 	}
 	var listed struct {
@@ -279,7 +295,8 @@ func TestTableTrains(t *testing.T) {
 		Seconds float64
 		Unknown int
 	}
-	if decodeOne(t, succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run", "--json").out, &listed); listed.Unknown != 3 || len(listed.Runs) != 3 {
+	if decodeOne(t, succeed(t, "table", own, "--runs", dir+"2", "--scale", "full", "--dry-run", "--json").out,
+		&listed); listed.Unknown != 3 || len(listed.Runs) != 3 {
 		t.Errorf("a dry run: %+v", listed)
 	}
 	if o := succeed(t, "table", own, "--runs", dir, "--scale", "full", "--yes"); !strings.Contains(o.out, "3 of 3 runs not converged") {
@@ -295,7 +312,8 @@ func TestTableTrains(t *testing.T) {
 		path := filepath.Join(dir, "r_quick_seed0", name)
 		whole := must.Read(t, path)
 		writeFile(t, path, []byte("{"))
-		if o := call(t, "table", own, "--runs", dir, "--no-run"); o.code != 1 || !strings.Contains(o.log, "1 run in "+dir+" cannot be read and does not count") || !strings.Contains(o.log, path) || o.out == "" {
+		if o := call(t, "table", own, "--runs", dir, "--no-run"); o.code != 1 ||
+			!strings.Contains(o.log, "1 run in "+dir+" cannot be read and does not count") || !strings.Contains(o.log, path) || o.out == "" {
 			t.Error(o)
 		}
 		writeFile(t, path, whole)
@@ -311,7 +329,8 @@ func TestTableLedger(t *testing.T) {
 	folder := filepath.Dir(file)
 	own, out := writeOwnTable(t, folder), filepath.Join(folder, "out.jsonl")
 	none := filepath.Join(folder, "none")
-	if o := succeed(t, "table", own, "--runs", none); !strings.Contains(o.out, "not run yet") || !strings.Contains(o.log, "nothing was trained: ") || ui.Exists(none) {
+	if o := succeed(t, "table", own, "--runs", none); !strings.Contains(o.out, "not run yet") ||
+		!strings.Contains(o.log, "nothing was trained: ") || ui.Exists(none) {
 		t.Error(o)
 	}
 	checkMistake(t, call(t, "table", own, "--check", "1"), 1, "the ledger has no run to repeat")
@@ -331,25 +350,31 @@ func TestTableLedger(t *testing.T) {
 	path := filepath.Join(folder, "results", "own", "quick.jsonl")
 	good := string(must.Read(t, path))
 	value := regexp.MustCompile(`("name":"dlsbd","value":0\.\d)(\d)`)
-	other := value.ReplaceAllStringFunc(good, func(found string) string { return found[:len(found)-1] + string('0'+(found[len(found)-1]-'0'+1)%10) })
-	if o := succeed(t, "table", own, "--accept", out); !strings.Contains(o.log, "0 runs added, 0 replaced") || strings.Contains(o.log, "replaces a record") {
+	other := value.ReplaceAllStringFunc(good,
+		func(found string) string { return found[:len(found)-1] + string('0'+(found[len(found)-1]-'0'+1)%10) })
+	if o := succeed(t, "table", own, "--accept", out); !strings.Contains(o.log, "0 runs added, 0 replaced") ||
+		strings.Contains(o.log, "replaces a record") {
 		t.Error(o)
 	}
 	changed := filepath.Join(folder, "changed.jsonl")
 	writeFile(t, changed, []byte(other))
-	if o := call(t, "table", own, "--accept", changed); o.code != 1 || !strings.Contains(o.log, "metric dlsbd: 0.") || !strings.Contains(o.log, "--replace accepts them") || string(must.Read(t, path)) != good {
+	if o := call(t, "table", own, "--accept", changed); o.code != 1 || !strings.Contains(o.log, "metric dlsbd: 0.") ||
+		!strings.Contains(o.log, "--replace accepts them") || string(must.Read(t, path)) != good {
 		t.Error(o)
 	}
-	if o := succeed(t, "table", own, "--accept", changed, "--replace"); !strings.Contains(o.log, "0 runs added, 2 replaced") || string(must.Read(t, path)) != other {
+	if o := succeed(t, "table", own, "--accept", changed, "--replace"); !strings.Contains(o.log,
+		"0 runs added, 2 replaced") || string(must.Read(t, path)) != other {
 		t.Error(o)
 	}
 	succeed(t, "table", own, "--accept", out, "--replace")
 	checkMistake(t, call(t, "table", own, "--check", "1", "--within", "1ns"), 1, "of 2 runs in the ledger, 2 longer than --within 1ns")
-	if o := succeed(t, "table", own, "--check", "2", "--pick", "3"); strings.Count(o.out, ": the same bits; ") != 2 || !strings.Contains(o.log, "--pick 3 repeats the choice") {
+	if o := succeed(t, "table", own, "--check", "2", "--pick", "3"); strings.Count(o.out, ": the same bits; ") != 2 ||
+		!strings.Contains(o.log, "--pick 3 repeats the choice") {
 		t.Error(o)
 	}
 	writeFile(t, path, []byte(other))
-	if o := call(t, "table", own, "--check", "1"); o.code != 1 || !strings.Contains(o.out, "differs: metric dlsbd: 0.") || !strings.Contains(o.log, "1 of 1 run did not reproduce") {
+	if o := call(t, "table", own, "--check", "1"); o.code != 1 || !strings.Contains(o.out, "differs: metric dlsbd: 0.") ||
+		!strings.Contains(o.log, "1 of 1 run did not reproduce") {
 		t.Error(o)
 	}
 	writeFile(t, path, []byte(regexp.MustCompile(`"parameters":"....`).ReplaceAllString(good, `"parameters":"0000`)))
@@ -357,7 +382,8 @@ func TestTableLedger(t *testing.T) {
 		t.Error(o)
 	}
 	writeFile(t, path, []byte(regexp.MustCompile(`"kernels":"\w+"`).ReplaceAllString(good, `"kernels":"other"`)))
-	if o := succeed(t, "table", own, "--check", "1"); !strings.Contains(o.out, ": within 0.1; ") || !strings.Contains(o.out, "another instruction set: other recorded") {
+	if o := succeed(t, "table", own, "--check", "1"); !strings.Contains(o.out, ": within 0.1; ") ||
+		!strings.Contains(o.out, "another instruction set: other recorded") {
 		t.Error(o)
 	}
 	writeFile(t, path, []byte(good[:len(good)-9]))

@@ -85,7 +85,8 @@ func TestTableList(t *testing.T) {
 func TestTable(t *testing.T) {
 	long.NotShort(t)
 	o := succeed(t, "table", "enriching-table3")
-	for _, want := range []string{"30 of 30 printed cells reproduced (quick scale, 5 seeds)\n", "\nrotation      0.218   0.513   0.805   0.047   0.635\n", "\n  paper       0.22    0.51    0.80    0.05    0.64\n"} {
+	for _, want := range []string{"30 of 30 printed cells reproduced (quick scale, 5 seeds)\n",
+		"\nrotation      0.218   0.513   0.805   0.047   0.635\n", "\n  paper       0.22    0.51    0.80    0.05    0.64\n"} {
 		if !strings.Contains(o.out, want) {
 			t.Errorf("no %q in\n%s", want, o.out)
 		}
@@ -104,7 +105,8 @@ func TestTable(t *testing.T) {
 func TestTableOut(t *testing.T) {
 	own, out := ownTable(t), filepath.Join(t.TempDir(), "new", "folder")
 	o := succeed(t, "table", own, "--out", out)
-	if !strings.Contains(o.out, "0 of 1 printed cells reproduced") || !strings.Contains(o.out, "1.000!") || !strings.Contains(o.log, "written to "+out) {
+	if !strings.Contains(o.out, "0 of 1 printed cells reproduced") || !strings.Contains(o.out, "1.000!") ||
+		!strings.Contains(o.log, "written to "+out) {
 		t.Error(o)
 	}
 	files, err := os.ReadDir(out)

@@ -39,7 +39,8 @@ rows:
 columns: [{label: c, metric: dlsbd}, {label: d, metric: mig}]
 boxes: {title: Runs, column: c, rows: [r, s]}
 `, seeds))
-	writeFile(t, filepath.Join(folder, "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\nT,D,r,d,0.1,,\nT,D,s,c,0.97,,\nT,D,s,d,,,none\n"))
+	writeFile(t, filepath.Join(folder, "own.csv"),
+		[]byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\nT,D,r,d,0.1,,\nT,D,s,c,0.97,,\nT,D,s,d,,,none\n"))
 	return file, 2 * seeds
 }
 
@@ -84,7 +85,8 @@ func TestTableKilled(t *testing.T) {
 		}
 	}
 	must.Equal(t, last.out, calm.out, "shows")
-	if names := folders(t, filepath.Join(base, "killed")); len(names) != runs || len(ended) != runs || strings.Join(names, " ") != strings.Join(folders(t, filepath.Join(base, "calm")), " ") {
+	if names := folders(t, filepath.Join(base, "killed")); len(names) != runs || len(ended) != runs ||
+		strings.Join(names, " ") != strings.Join(folders(t, filepath.Join(base, "calm")), " ") {
 		t.Errorf("runs %v, of which %d are finished", names, len(ended))
 	}
 	for _, extension := range []string{".md", ".csv", ".tex", ".html", ".png"} {

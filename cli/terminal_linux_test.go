@@ -72,7 +72,8 @@ func TestTableAsks(t *testing.T) {
 			t.Errorf("the answer %q: a folder exists: %t\n%s", typed, ui.Exists(dir), text)
 		}
 	}
-	if text := typing(t, "y\n", 80, "table", own, "--runs", dir, "--scale", "full"); !strings.Contains(text, question) || !ui.Exists(filepath.Join(dir, "r_full_seed2")) {
+	if text := typing(t, "y\n", 80, "table", own, "--runs", dir, "--scale", "full"); !strings.Contains(text, question) ||
+		!ui.Exists(filepath.Join(dir, "r_full_seed2")) {
 		t.Errorf("the answer yes: %s", text)
 	}
 	if text := typing(t, "", 80, "table", own, "--runs", dir, "--scale", "full"); strings.Contains(text, "y/N") {
@@ -129,21 +130,26 @@ func TestMixedRuns(t *testing.T) {
 				t.Errorf("%d of %d columns: %s", utf8.RuneCountInString(line), columns, line)
 			}
 		}
-		if !strings.Contains(text, "there is no room for ") || !strings.Contains(text, "--csv has all columns") || !strings.HasPrefix(text, "run ") {
+		if !strings.Contains(text, "there is no room for ") || !strings.Contains(text, "--csv has all columns") ||
+			!strings.HasPrefix(text, "run ") {
 			t.Errorf("%d columns: %s", columns, text)
 		}
 	}
-	if text := onTerminal(t, 120, "runs"); !strings.Contains(text, "  dataset") || !strings.Contains(text, "  supervision") || !strings.Contains(text, "dlsbd") {
+	if text := onTerminal(t, 120, "runs"); !strings.Contains(text, "  dataset") ||
+		!strings.Contains(text, "  supervision") || !strings.Contains(text, "dlsbd") {
 		t.Errorf("what matters most is missing: %s", text)
 	}
 	if o := succeed(t, "runs", "--csv", "--filter", "model=vae", "--filter", "supervision=none"); strings.Count(o.out, "\n") != 3 {
 		t.Error(o)
 	}
-	if o := succeed(t, "runs", "--by", "dataset"); len(strings.SplitN(o.out, "\n", 2)[0]) > ui.PlainWidth || !strings.Contains(o.log, "there is no room for ") {
+	if o := succeed(t, "runs", "--by", "dataset"); len(strings.SplitN(o.out, "\n", 2)[0]) > ui.PlainWidth ||
+		!strings.Contains(o.log, "there is no room for ") {
 		t.Error(o)
 	}
-	for key, want := range map[string]string{"epochs": "train.epochs", "sede": "seed", "latent": "model.vae.latent", "vae.latnet": "model.vae.latent", "dlsb": "dlsbd", "pairs.count": "supervision.pairs.count"} {
-		checkMistake(t, call(t, "runs", "--filter", key+"=1"), 2, `no run has "`+key+`"; did you mean "`+want+`"? --csv has the names of all columns`)
+	for key, want := range map[string]string{"epochs": "train.epochs", "sede": "seed", "latent": "model.vae.latent",
+		"vae.latnet": "model.vae.latent", "dlsb": "dlsbd", "pairs.count": "supervision.pairs.count"} {
+		checkMistake(t, call(t, "runs", "--filter", key+"=1"), 2, `no run has "`+key+`"; did you mean "`+
+			want+`"? --csv has the names of all columns`)
 		checkMistake(t, call(t, "runs", "--by", key), 2, `did you mean "`+want+`"?`)
 	}
 }

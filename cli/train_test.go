@@ -26,17 +26,21 @@ func TestDefaultFolder(t *testing.T) {
 	}
 	for i, overrides := range [][]string{nil, {"seed=2"}, {"train.batch=16", "seed=2"}, {"losses.1.kl.weight=4"}, {"losses.2.lsbd.weight=4"},
 		{"train.optimizer={adam: {lr: 0.1}}"}, {"losses=[kl, lsbd]"}, {"losses=[kl,lsbd]", "seed=2"}} {
-		want := filepath.Join("runs", []string{"tiny_epochs0", "tiny_epochs0_seed2", "tiny_epochs0_batch16_seed2", "tiny_epochs0_weight4", "tiny_epochs0_weight4-2",
+		want := filepath.Join("runs", []string{"tiny_epochs0", "tiny_epochs0_seed2", "tiny_epochs0_batch16_seed2",
+			"tiny_epochs0_weight4", "tiny_epochs0_weight4-2",
 			"tiny_epochs0_optimizer-adam-lr-0.1", "tiny_epochs0_losses-kl-lsbd", "tiny_epochs0_losses-kl-lsbd_seed2"}[i])
 		if o := succeed(t, train(overrides...)...); !strings.Contains(o.log, "see "+want+"\n") {
 			t.Errorf("%q: want %s; %v", overrides, want, o)
 		}
-		checkMistake(t, call(t, train(append(overrides, "train.threads=1")...)...), 1, want+": ", "continue it with --resume, or choose another folder with --run")
-		if o := succeed(t, train(append(overrides, "--resume")...)...); !strings.Contains(o.log, "see "+want+"\n") || strings.Contains(o.log, "to continue") {
+		checkMistake(t, call(t, train(append(overrides, "train.threads=1")...)...), 1, want+": ",
+			"continue it with --resume, or choose another folder with --run")
+		if o := succeed(t, train(append(overrides, "--resume")...)...); !strings.Contains(o.log, "see "+want+"\n") ||
+			strings.Contains(o.log, "to continue") {
 			t.Errorf("%q --resume: want %s; %v", overrides, want, o)
 		}
 	}
-	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue, so a new run starts; --run selects another run\n") {
+	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log,
+		"there is no run runs/tiny_epochs0_seed5 to continue, so a new run starts; --run selects another run\n") {
 		t.Errorf("a new run with --resume: %v", o)
 	}
 	if o := succeed(t, train("--resume", "--run=new")...); !strings.Contains(o.log, "there is no run new to continue") {
@@ -50,12 +54,14 @@ func TestTrainDryRun(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "train", config, "train.epochs=7", "--dry-run")
-	if !strings.Contains(o.out, "  epochs: 7\n") || !strings.Contains(o.out, "  clip: 0.0\n") || !strings.HasPrefix(o.log, "tiny would train in "+filepath.Join("runs", "tiny_epochs7")+"\n") || ui.Exists("runs") {
+	if !strings.Contains(o.out, "  epochs: 7\n") || !strings.Contains(o.out, "  clip: 0.0\n") ||
+		!strings.HasPrefix(o.log, "tiny would train in "+filepath.Join("runs", "tiny_epochs7")+"\n") || ui.Exists("runs") {
 		t.Error(o)
 	}
 	writeFile(t, "resolved.yaml", []byte(o.out))
 	must.Equal(t, succeed(t, "train", "resolved.yaml", "--dry-run").out, o.out, "the config from its own output")
-	for _, words := range []string{"data set    ", "images of 16 x 16 x 1", "parameters  ", "activations  ", "about ", "a step ", "at the end  ", "writes      "} {
+	for _, words := range []string{"data set    ", "images of 16 x 16 x 1", "parameters  ", "activations  ", "about ",
+		"a step ", "at the end  ", "writes      "} {
 		if !strings.Contains(o.log, strings.TrimSpace(words)) {
 			t.Errorf("the plan lacks %q: %s", words, o.log)
 		}
@@ -72,18 +78,21 @@ func TestTrainDryRun(t *testing.T) {
 		}
 	}
 	o = succeed(t, "train", config, "train.epochs=7", "--dry-run", "--json")
-	if err := json.Unmarshal([]byte(o.out), &plan); err != nil || plan.Dataset.Images != 256 || plan.Memory.Activations <= 0 || plan.Memory.Peak <= plan.Memory.Activations ||
+	if err := json.Unmarshal([]byte(o.out), &plan); err != nil || plan.Dataset.Images != 256 ||
+		plan.Memory.Activations <= 0 || plan.Memory.Peak <= plan.Memory.Activations ||
 		plan.Time.Seconds <= 0 || !strings.Contains(plan.Config, "epochs: 7") || plan.Dir == "" || ui.Exists("runs") {
 		t.Errorf("%v: %+v", err, plan)
 	}
 	for last, earlier := range map[string]string{"seed=2": "seed=1", "losses=[kl, lsbd]": "losses.1.kl.weight=2"} {
-		if o := succeed(t, "train", config, earlier, "train.epochs=2", last, "--dry-run"); !strings.Contains(o.log, "note: "+last+" replaces "+earlier+"; want one of them\n") {
+		if o := succeed(t, "train", config, earlier, "train.epochs=2", last, "--dry-run"); !strings.Contains(o.log,
+			"note: "+last+" replaces "+earlier+"; want one of them\n") {
 			t.Error(o)
 		}
 	}
 	checkMistake(t, call(t, "train", config, "supervision=none", "--dry-run"), 2, "loss lsbd")
 	checkMistake(t, call(t, "train", config, "--run", finished(t), "--dry-run"), 1, "already contains a run; continue it with --resume")
-	if o := succeed(t, "train", config, "train.batch=100000000", "train.epochs=1", "--dry-run"); !strings.Contains(o.log, "1 epoch of ") || !strings.Contains(o.log, " of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, but an epoch has fewer images: the largest batch has 192 images") {
+	if o := succeed(t, "train", config, "train.batch=100000000", "train.epochs=1", "--dry-run"); !strings.Contains(o.log,
+		"1 epoch of ") || !strings.Contains(o.log, " of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, but an epoch has fewer images: the largest batch has 192 images") {
 		t.Errorf("the batch is larger than the data set: %v", o.log)
 	}
 }
@@ -91,7 +100,8 @@ func TestTrainDryRun(t *testing.T) {
 // help is --help, also for commands.
 func TestHelpAndVersion(t *testing.T) {
 	for _, words := range [][]string{nil, {"train"}, {"data", "show"}} {
-		if got, want := succeed(t, append([]string{"help"}, words...)...), succeed(t, append(words, "--help")...); got.out != want.out || !strings.HasPrefix(got.out, "Usage: unravel ") {
+		if got, want := succeed(t, append([]string{"help"}, words...)...),
+			succeed(t, append(words, "--help")...); got.out != want.out || !strings.HasPrefix(got.out, "Usage: unravel ") {
 			t.Errorf("help %s: %v", words, got)
 		}
 	}
@@ -102,13 +112,15 @@ func TestHelpAndVersion(t *testing.T) {
 		t.Errorf("run.json has version %q; %v", record.Version, o)
 	}
 	var version map[string]string
-	if decodeOne(t, succeed(t, "version", "--json").out, &version); version["version"] != record.Version || version["mixed"] != map[bool]string{true: "yes", false: "no"}[kernel.Mixed() == nil] {
+	if decodeOne(t, succeed(t, "version", "--json").out, &version); version["version"] != record.Version ||
+		version["mixed"] != map[bool]string{true: "yes", false: "no"}[kernel.Mixed() == nil] {
 		t.Errorf("version --json: %v", version)
 	}
 	lines := strings.Split(succeed(t, "version", "--cpu").out, "\n")
 	decodeOne(t, succeed(t, "version", "--json", "--cpu").out, &version)
 	_, choices := kernel.Processor()
-	for i, want := range []string{"processor: " + version["processor"], "caches of a core: " + version["caches"], "matrix products: " + version["products"]} {
+	for i, want := range []string{"processor: " + version["processor"], "caches of a core: " + version["caches"],
+		"matrix products: " + version["products"]} {
 		must.Equal(t, lines[3+i], want, "version --cpu")
 	}
 	if want := fmt.Sprintf("sums of %d rows and %d columns", choices.Rows, choices.Columns); !strings.HasPrefix(version["products"], want) {
@@ -156,7 +168,8 @@ func TestFindRateFiles(t *testing.T) {
 func TestKeptWeights(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	succeed(t, "train", tinyFile(t), "train.epochs=3", "train.optimizer.adam.lr=0.05", "metrics.every=1", "train.keep.best=dlsbd", "train.average={decay: 0.9}", "--run", dir)
+	succeed(t, "train", tinyFile(t), "train.epochs=3", "train.optimizer.adam.lr=0.05", "metrics.every=1",
+		"train.keep.best=dlsbd", "train.average={decay: 0.9}", "--run", dir)
 	codes := map[string]bool{}
 	for _, flags := range [][]string{nil, {"--average"}, {"--best", "--average"}} {
 		name := "codes"
@@ -170,7 +183,8 @@ func TestKeptWeights(t *testing.T) {
 	}
 	card := filepath.Join(dir, "card.md")
 	succeed(t, "export", "--run", dir, "--best", "--average", "--card", card)
-	if text := string(must.Read(t, card)); !strings.Contains(text, "| weights | moving average at the best evaluation |\n| training |") || !strings.Contains(text, "by the last weights") {
+	if text := string(must.Read(t, card)); !strings.Contains(text,
+		"| weights | moving average at the best evaluation |\n| training |") || !strings.Contains(text, "by the last weights") {
 		t.Errorf("the card does not tell the weights: %s", text)
 	}
 	if len(codes) < 2 || !ui.Exists(filepath.Join(dir, "weights-best-average.safetensors")) {
@@ -194,7 +208,8 @@ func TestFailedRun(t *testing.T) {
 		t.Helper()
 		o := call(t, args...)
 		o.log = o.log[max(0, strings.Index(o.log, "unravel: ")):]
-		checkMistake(t, o, 1, append(words, "step 18 (epoch 3)", "try a smaller learning rate", "choose another folder with --run, or remove "+dir)...)
+		checkMistake(t, o, 1, append(words, "step 18 (epoch 3)", "try a smaller learning rate",
+			"choose another folder with --run, or remove "+dir)...)
 		if o := succeed(t, "runs", runs, "--filter", "state=failed", "--csv"); !strings.Contains(o.out, "\nrun,failed,\"step 18 (epoch 3)") {
 			t.Errorf("no failed run: %v", o)
 		}
@@ -211,7 +226,8 @@ func TestFailedRun(t *testing.T) {
 	}
 	checkMistake(t, call(t, explode...), 1, "continue it with --resume")
 	never := filepath.Join(runs, "never")
-	if o := call(t, "train", config, "train.optimizer.adam.lr=1e30", "--run", never); o.code != 1 || !strings.Contains(o.log, "from the beginning, because it has no checkpoint") {
+	if o := call(t, "train", config, "train.optimizer.adam.lr=1e30", "--run", never); o.code != 1 ||
+		!strings.Contains(o.log, "from the beginning, because it has no checkpoint") {
 		t.Error(o)
 	}
 

@@ -57,7 +57,8 @@ func TestExportImport(t *testing.T) {
 	succeed(t, "export", "--run", dir, "--half", "--out", half)
 	succeed(t, "import", "--from", half, "--run", filepath.Join(here, "half"))
 	succeed(t, "export", "--run", filepath.Join(here, "half"), "--half", "--out", again)
-	if text := must.Read(t, half); !bytes.Equal(text, must.Read(t, again)) || !bytes.Contains(text, []byte(`"dtype":"F16"`)) || bytes.Contains(text, []byte(`"dtype":"F32"`)) {
+	if text := must.Read(t, half); !bytes.Equal(text, must.Read(t, again)) ||
+		!bytes.Contains(text, []byte(`"dtype":"F16"`)) || bytes.Contains(text, []byte(`"dtype":"F32"`)) {
 		t.Error("rounded weights change when they are rounded again, or are not float16")
 	}
 	run := filepath.Join(here, "unravel")
@@ -93,7 +94,8 @@ func TestExportFiles(t *testing.T) {
 		}
 		f := must.Get(safetensors.Decode(data))(t)
 		of := "decoder/"
-		must.Equal(t, slices.ContainsFunc(f.Tensors, func(x safetensors.Tensor) bool { return !strings.HasPrefix(x.Name, of) }), args == "", file, "has other tensors than those of its part")
+		must.Equal(t, slices.ContainsFunc(f.Tensors,
+			func(x safetensors.Tensor) bool { return !strings.HasPrefix(x.Name, of) }), args == "", file, "has other tensors than those of its part")
 	}
 }
 
@@ -208,7 +210,8 @@ func TestExportMetadata(t *testing.T) {
 	if len(networks) != 2 || len(names) < 8 {
 		t.Errorf("%d networks with %d parameters", len(networks), len(names))
 	}
-	for _, key := range []string{"unravel.format", "unravel.layout", "unravel.layouts", "unravel.images", "unravel.spaces", "unravel.code_width", "unravel.config"} {
+	for _, key := range []string{"unravel.format", "unravel.layout", "unravel.layouts", "unravel.images", "unravel.spaces",
+		"unravel.code_width", "unravel.config"} {
 		if f.Metadata[key] == "" {
 			t.Errorf("metadata lack %s", key)
 		}

@@ -10,7 +10,8 @@ import (
 
 func TestNames(t *testing.T) {
 	names := Names()
-	for _, want := range []string{"quickstart", "lsbd-vae/square", "lsbd-vae/square-paper", "lsbd-vae/square-paths", "lsbd-vae/square-paths-summed", "lsbd-vae/arrow", "delta-vae/square", "vae/square"} {
+	for _, want := range []string{"quickstart", "lsbd-vae/square", "lsbd-vae/square-paper", "lsbd-vae/square-paths",
+		"lsbd-vae/square-paths-summed", "lsbd-vae/arrow", "delta-vae/square", "vae/square"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("there is no %s among %v", want, names)
 		}
@@ -19,7 +20,8 @@ func TestNames(t *testing.T) {
 		if source, err := Read(name); err != nil || len(source) == 0 {
 			t.Errorf("%s: %d bytes, %v", name, len(source), err)
 		}
-		if title := Title(name); title == "" || strings.ContainsAny(title, "#\n") || strings.HasSuffix(title, " al") || strings.Count(title, "(") != strings.Count(title, ")") {
+		if title := Title(name); title == "" || strings.ContainsAny(title, "#\n") || strings.HasSuffix(title, " al") ||
+			strings.Count(title, "(") != strings.Count(title, ")") {
 			t.Errorf("%s has the title %q", name, title)
 		}
 	}

@@ -95,7 +95,8 @@ func TestAugmentationsFindFaults(t *testing.T) {
 	pipeline := registry.Entry[augment.Pipeline]{Name: "faulty", Doc: "a pipeline", New: func() augment.Pipeline {
 		return augment.Pipeline{{Name: "normalise", Value: augment.NewNormalise()}, {Name: "flip", Value: &augment.Flip{}}}
 	}}
-	for _, e := range []registry.Entry[augment.Pipeline]{{Doc: "no name", New: pipeline.New}, {Name: "faulty", New: pipeline.New}, {Name: "faulty", Doc: "no operations"}} {
+	for _, e := range []registry.Entry[augment.Pipeline]{{Doc: "no name", New: pipeline.New},
+		{Name: "faulty", New: pipeline.New}, {Name: "faulty", Doc: "no operations"}} {
 		wantFinding(t, "incomplete", conformance.CheckPipeline(e), "pipeline "+e.Name, "it has no Name, Doc or New")
 	}
 	wantFinding(t, "order", conformance.CheckPipeline(pipeline), "pipeline faulty: ", "normalise is operation 0 of 2; want it last")

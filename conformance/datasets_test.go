@@ -31,7 +31,8 @@ func TestDatasets(t *testing.T) {
 	if err := conformance.CheckImages(d); err != nil {
 		t.Error(err)
 	}
-	wantFinding(t, "miscounted", conformance.CheckImages(miscounted{d}), "dataset gaps: ", `Missing counts 2 images of unknown "a"; 1 of 2 have level -1`)
+	wantFinding(t, "miscounted", conformance.CheckImages(miscounted{d}), "dataset gaps: ",
+		`Missing counts 2 images of unknown "a"; 1 of 2 have level -1`)
 }
 
 // miscounted is a data set with one unknown level, but it counts two.
@@ -135,7 +136,8 @@ func TestDatasetsFindFaults(t *testing.T) {
 		if race.Enabled && (fault == "allocates" || fault == "random build" || fault == "another shape") {
 			continue
 		}
-		e := registry.Entry[datasets.Builder]{Name: "faulty", Doc: "a set with a fault", New: func() datasets.Builder { return &faulty{Fault: fault} }}
+		e := registry.Entry[datasets.Builder]{Name: "faulty", Doc: "a set with a fault",
+			New: func() datasets.Builder { return &faulty{Fault: fault} }}
 		wantFinding(t, fault, conformance.CheckDataset(e), "dataset faulty: ", want)
 	}
 	shared := &faulty{}

@@ -44,7 +44,8 @@ func (f *faultyDraws) Split(d datasets.Dataset, _ *rng.Stream) (*supervision.Spl
 }
 
 func TestDrawnGroupsFindFaults(t *testing.T) {
-	d, err := datasets.FromPixels("ring", make([]uint8, 8), 1, 1, 1, factor.Grid{{Name: "angle", Size: 8}}, [][]int{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}})
+	d, err := datasets.FromPixels("ring", make([]uint8, 8), 1, 1, 1, factor.Grid{{Name: "angle", Size: 8}},
+		[][]int{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}})
 	must.OK(t, err)
 	for fault, want := range map[string]string{
 		"":                   "",

@@ -129,10 +129,13 @@ func TestNetworksFindFaults(t *testing.T) {
 	} {
 		var errs []error
 		if fault != "rows" {
-			errs = append(errs, conformance.CheckEncoder(registry.Entry[nn.Encoder]{Name: "faulty", Doc: "a layer", New: func() nn.Encoder { return &faultyNet{fault: fault} }}))
+			errs = append(errs, conformance.CheckEncoder(registry.Entry[nn.Encoder]{Name: "faulty", Doc: "a layer",
+				New: func() nn.Encoder { return &faultyNet{fault: fault} }}))
 		}
-		if !strings.Contains(" refuses refuses all no number of a constant flat panics returns nothing few units blind", " "+fault) || fault == "" {
-			errs = append(errs, conformance.CheckDecoder(registry.Entry[nn.Decoder]{Name: "faulty", Doc: "a layer", New: func() nn.Decoder { return &faultyNet{fault: fault} }}))
+		if !strings.Contains(" refuses refuses all no number of a constant flat panics returns nothing few units blind", " "+
+			fault) || fault == "" {
+			errs = append(errs, conformance.CheckDecoder(registry.Entry[nn.Decoder]{Name: "faulty", Doc: "a layer",
+				New: func() nn.Decoder { return &faultyNet{fault: fault} }}))
 		}
 		for _, err := range errs {
 			must.Error(t, err, want, fault)

@@ -70,7 +70,8 @@ func (l *faultyLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
 	case "no scalar":
 		return in.Codes, nil
 	case "of nothing":
-		return graph.Scale(1, gorgonia.NewScalar(in.Codes.Graph(), in.Codes.Dtype(), gorgonia.WithName("x"), gorgonia.WithValue(one(in.Codes.Dtype()))))
+		return graph.Scale(1, gorgonia.NewScalar(in.Codes.Graph(), in.Codes.Dtype(), gorgonia.WithName("x"),
+			gorgonia.WithValue(one(in.Codes.Dtype()))))
 	}
 	key := graph.Key(l.Power, l.Again, l.Half, l.Inner.Scale, l.Fault)
 	switch l.Fault {
@@ -213,7 +214,8 @@ func TestLogicIsTested(t *testing.T) {
 type secondFault struct{ faultyLoss }
 
 func (*secondFault) Variants() []losses.Loss {
-	return []losses.Loss{&secondFault{}, &secondFault{faultyLoss{Weight: losses.Constant(1), Power: 2, Fault: "a gradient 17 times too large"}}}
+	return []losses.Loss{&secondFault{},
+		&secondFault{faultyLoss{Weight: losses.Constant(1), Power: 2, Fault: "a gradient 17 times too large"}}}
 }
 
 func TestVariantsOfLosses(t *testing.T) {

@@ -100,7 +100,8 @@ func (m *faultyMetric) Compute(ctx context.Context, in *metrics.Input) (metrics.
 
 func TestMetricsFindFaults(t *testing.T) {
 	long.NotShort(t)
-	own := registry.Entry[metrics.Metric]{Name: "match", Doc: "an own metric", Units: "none: 0 to 1", New: func() metrics.Metric { return &Match{} }}
+	own := registry.Entry[metrics.Metric]{Name: "match", Doc: "an own metric", Units: "none: 0 to 1",
+		New: func() metrics.Metric { return &Match{} }}
 	if err := conformance.CheckMetric(own); err != nil {
 		t.Errorf("an own metric: %v", err)
 	}
@@ -123,7 +124,8 @@ func TestMetricsFindFaults(t *testing.T) {
 		"swallows":                 "the context has ended, and Compute returns the error <nil>",
 		"ignores its context":      "the context has ended, and Compute returns the error <nil>",
 	} {
-		e := registry.Entry[metrics.Metric]{Name: "faulty", Doc: "a metric with a fault", Units: "none", New: func() metrics.Metric { return &faultyMetric{Fault: fault} }}
+		e := registry.Entry[metrics.Metric]{Name: "faulty", Doc: "a metric with a fault", Units: "none",
+			New: func() metrics.Metric { return &faultyMetric{Fault: fault} }}
 		wantFinding(t, fault, conformance.CheckMetric(e), "metric faulty: ", want)
 	}
 	own.Units = ""
@@ -148,6 +150,7 @@ func (*variedMatch) Variants() []metrics.Metric {
 }
 
 func TestVariantsOfMetrics(t *testing.T) {
-	err := conformance.CheckMetric(registry.Entry[metrics.Metric]{Name: "varied", Doc: "a match", Units: "none", New: func() metrics.Metric { return &variedMatch{} }})
+	err := conformance.CheckMetric(registry.Entry[metrics.Metric]{Name: "varied", Doc: "a match", Units: "none",
+		New: func() metrics.Metric { return &variedMatch{} }})
 	must.Error(t, err, "metric varied: variant 2: ")
 }

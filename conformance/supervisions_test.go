@@ -110,7 +110,8 @@ func TestSupervisionsFindFaults(t *testing.T) {
 		d := must.Get(datasets.FromPixels("torus", make([]uint8, torus.Len()), 1, 1, 1, torus, levels))(t)
 		wantFinding(t, fault, conformance.CheckSplit("faulty", &faultySupervision{fault}, d), "supervision faulty: ", want)
 	}
-	e := registry.Entry[supervision.Kind]{Name: "faulty", Doc: "a supervision with a fault", New: func() supervision.Kind { return &faultySupervision{"refuses all"} }}
+	e := registry.Entry[supervision.Kind]{Name: "faulty", Doc: "a supervision with a fault",
+		New: func() supervision.Kind { return &faultySupervision{"refuses all"} }}
 	wantFinding(t, "an entry", conformance.CheckSupervision(e), "supervision faulty: ", "it suits no data set of the test")
 }
 
@@ -139,6 +140,8 @@ func TestMovesOfPosesAreChecked(t *testing.T) {
 	}
 	d := must.Get(datasets.FromPixels("poses", make([]uint8, poses.Len()), 1, 1, 1, poses, levels))(t)
 	wantFinding(t, "right", conformance.CheckSplit("pairs", &supervision.Pairs{Count: 20}, d), "supervision pairs: ", "")
-	wantFinding(t, "inverse", conformance.CheckSplit("faulty", &turnedOver{}, d), "supervision faulty: ", `the rotation of factor "pose" takes level`)
-	wantFinding(t, "lost", conformance.CheckSplit("faulty", &turnedOver{lost: true}, d), "supervision faulty: ", `there is no rotation in space for factor "pose"`)
+	wantFinding(t, "inverse", conformance.CheckSplit("faulty", &turnedOver{}, d), "supervision faulty: ",
+		`the rotation of factor "pose" takes level`)
+	wantFinding(t, "lost", conformance.CheckSplit("faulty", &turnedOver{lost: true}, d), "supervision faulty: ",
+		`there is no rotation in space for factor "pose"`)
 }

@@ -106,6 +106,7 @@ func ExampleRegister() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%s: %d group, its angles %.2f, labels of %d image\n", set.Name(), len(split.Groups), split.Transformations[0], len(split.Known.Images))
+	fmt.Printf("%s: %d group, its angles %.2f, labels of %d image\n",
+		set.Name(), len(split.Groups), split.Transformations[0], len(split.Known.Images))
 	// Output: grey: 1 group, its angles [0.00 1.57], labels of 1 image
 }

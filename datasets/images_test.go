@@ -55,7 +55,8 @@ func TestFromImages(t *testing.T) {
 				break
 			}
 		}
-		if h, w, ch := d.ImageShape(); h != 1 || w != 2 || ch != len(c.want)/2 || d.Len() != len(c.images) || len(d.Factors()) != 1 || d.Factors()[0].Size != 1 {
+		if h, w, ch := d.ImageShape(); h != 1 || w != 2 || ch != len(c.want)/2 || d.Len() != len(c.images) ||
+			len(d.Factors()) != 1 || d.Factors()[0].Size != 1 {
 			t.Errorf("%s: %d images of %d x %d x %d", name, d.Len(), h, w, ch)
 		}
 	}

@@ -65,13 +65,15 @@ func TestLike(t *testing.T) {
 	small.Size, small.Values = 2, []float64{2, 10}
 	pets.Size, pets.Names = 2, []string{"dog", "newt"}
 	shift.Size, shift.Angles = 2, []float64{math.Pi / 12, 11 * math.Pi / 6}
-	d, err := FromPixels("few", make([]uint8, 3), 1, 1, 1, []factor.Factor{small, pets, shift}, [][]int{{0, 0, 1}, {1, Unknown, 0}, {1, 0, Unknown}})
+	d, err := FromPixels("few", make([]uint8, 3), 1, 1, 1, []factor.Factor{small, pets, shift},
+		[][]int{{0, 0, 1}, {1, Unknown, 0}, {1, 0, Unknown}})
 	must.OK(t, err)
 	like, err := Like(d, []factor.Factor{animal, size, hour}, []string{"size", "animal", "hour"})
 	if err != nil || like.Len() != 3 {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(Levels(like), factor.Names(like.Factors())); got != "[1 1 22 2 -1 1 2 1 -1] [size animal hour]" || like.Factors()[0].Values[2] != 10 {
+	if got := fmt.Sprint(Levels(like), factor.Names(like.Factors())); got != "[1 1 22 2 -1 1 2 1 -1] [size animal hour]" ||
+		like.Factors()[0].Values[2] != 10 {
 		t.Errorf("levels and factors %s", got)
 	}
 	must.Equal(t, must.Get(Like(d, []factor.Factor{animal, size}, nil))(t), d, "without names")
@@ -79,7 +81,8 @@ func TestLike(t *testing.T) {
 	if d, err = FromPixels("few", make([]uint8, 1), 1, 1, 1, []factor.Factor{pets}, [][]int{{0}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = Like(d, []factor.Factor{animal}, []string{"animal"}); err == nil || !strings.Contains(err.Error(), "image 0 has a level of factor animal, newt, that the other data set lacks") {
+	if _, err = Like(d, []factor.Factor{animal}, []string{"animal"}); err == nil ||
+		!strings.Contains(err.Error(), "image 0 has a level of factor animal, newt, that the other data set lacks") {
 		t.Errorf("another animal: %v", err)
 	}
 }

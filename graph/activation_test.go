@@ -9,7 +9,8 @@ import (
 
 // An activation has the same number as the kernel's activation.
 func TestActivationNames(t *testing.T) {
-	want := map[Activation]string{Linear: "linear", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", Softplus: "softplus", LeakyReLU: "leaky-relu", ELU: "elu", GELU: "gelu", SiLU: "silu"}
+	want := map[Activation]string{Linear: "linear", ReLU: "relu", Sigmoid: "sigmoid", Tanh: "tanh", Softplus: "softplus",
+		LeakyReLU: "leaky-relu", ELU: "elu", GELU: "gelu", SiLU: "silu"}
 	must.Equal(t, len(kernel.ActivationNames()), len(want), len(want), "activations")
 	for a, name := range want {
 		got, err := ParseActivation(name)

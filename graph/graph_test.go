@@ -108,7 +108,8 @@ func TestTypes(t *testing.T) {
 	ok := gradcheck.Must(t)
 	x := matrix(g, "x", 2, 3, 1, 2, 3, 4, 5, 6)
 	r := ok(graph.Reshape(x, 1, 2, 3, 1))
-	if r.Dims() != 4 || r.Dtype() != tensor.Float32 || !r.Shape().Eq(tensor.Shape{1, 2, 3, 1}) || r.Type() != (gorgonia.TensorType{Dims: 4, Of: tensor.Float32}) {
+	if r.Dims() != 4 || r.Dtype() != tensor.Float32 || !r.Shape().Eq(tensor.Shape{1, 2, 3, 1}) ||
+		r.Type() != (gorgonia.TensorType{Dims: 4, Of: tensor.Float32}) {
 		t.Errorf("type %v, shape %v", r.Type(), r.Shape())
 	}
 	s := ok(distance(x, x))

@@ -143,7 +143,8 @@ func TestSphere(t *testing.T) {
 				return out
 			}},
 		{Name: "reject a row from itself", Inputs: []gradcheck.Input{{Shape: []int{1, 2}, Values: []float64{0.6, -0.8}}},
-			Build: func(n nodes) (*gorgonia.Node, error) { return graph.RejectRows(n[0], n[0]) }, Want: func([][]float64) []float64 { return []float64{0, 0} }},
+			Build: func(n nodes) (*gorgonia.Node, error) { return graph.RejectRows(n[0], n[0]) },
+			Want:  func([][]float64) []float64 { return []float64{0, 0} }},
 		{Name: "normalise a zero row", Inputs: []gradcheck.Input{{Shape: []int{2, 2}, Values: []float64{0, 0, 3, -4}}}, Build: normal,
 			Step: 1e-9, Want: func([][]float64) []float64 { return []float64{0, 0, 0.6, -0.8} }},
 		{Name: "normalise in the clamped zone", Inputs: []gradcheck.Input{{Shape: []int{1, 2}, Values: []float64{3e-7, -2e-7}}}, Build: normal,

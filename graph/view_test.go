@@ -21,7 +21,8 @@ func TestViews(t *testing.T) {
 	part, err := count(4, 5).Slice(gorgonia.S(1, 3), gorgonia.S(1, 4))
 	must.OK(t, err)
 	fortran := tensor.New(tensor.WithShape(2, 3), tensor.AsFortran([]float64{0, 1, 2, 3, 4, 5}))
-	masked := tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float64{0, 1, 2, 3, 4, 5}, []bool{false, true, false, false, false, false}))
+	masked := tensor.New(tensor.WithShape(2, 3),
+		tensor.WithBacking([]float64{0, 1, 2, 3, 4, 5}, []bool{false, true, false, false, false, false}))
 	for name, c := range map[string]struct {
 		x    *tensor.Dense
 		want []float64

@@ -76,7 +76,8 @@ func TestEntanglement(t *testing.T) {
 		{2.5, []float64{3, -1, 2, 2}, []float64{0, 0, 0, 0}},
 	} {
 		g := gorgonia.NewGraph()
-		x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 2), gorgonia.WithName("x"), gorgonia.WithValue(tensor.New(tensor.WithShape(2, 2), tensor.WithBacking(c.angles))))
+		x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 2), gorgonia.WithName("x"),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(2, 2), tensor.WithBacking(c.angles))))
 		loss := must.Get(losses.Entanglement(x, c.target))(t)
 		got := valuesOf(t, gorgonia.Must(gradient(loss, x)))
 		for i, v := range got[0] {

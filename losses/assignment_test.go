@@ -67,7 +67,8 @@ func TestHierarchicalLosses(t *testing.T) {
 	flat, blind, plain := hierarchicalOutputs(stick), hierarchicalOutputs(stick), hierarchicalOutputs(stick)
 	flat.Trainer = &losses.Requests{}
 	flat.Options, blind.Labels, plain.Labels.Exact = nil, nil, nil
-	if o, err := losses.ComposeInput(flat, choose(t, "[assignment, regression]")); err != nil || scalarOf(t, o.Parts[0].Node) != 0 || len(flat.Noted()) != 1 ||
+	if o, err := losses.ComposeInput(flat, choose(t, "[assignment, regression]")); err != nil ||
+		scalarOf(t, o.Parts[0].Node) != 0 || len(flat.Noted()) != 1 ||
 		flat.Noted()[0] != "the loss assignment is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign" {
 		t.Errorf("a flat hierarchy: %v, notes %q", err, flat.Noted())
 	}

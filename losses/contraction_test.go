@@ -142,13 +142,15 @@ func contractionCase(name string, s losses.ContractionSettings, n, width, factor
 
 func TestContraction(t *testing.T) {
 	mixed := []losses.FactorDistance{{Factor: 2, Kind: losses.CircularDistance}, {Factor: 0}, {Factor: 1, Kind: losses.DiscreteDistance}}
-	turned := []losses.FactorDistance{{Factor: 0, Kind: losses.CircularDistance, Period: 0.3}, {Factor: 2, Kind: losses.CircularDistance, Period: 0.7}}
+	turned := []losses.FactorDistance{{Factor: 0, Kind: losses.CircularDistance, Period: 0.3},
+		{Factor: 2, Kind: losses.CircularDistance, Period: 0.7}}
 	some := []float64{0, 1, 2, 0, -1, 2, 0, 1, -1, 3, 3, 3}
 	for _, a := range []factor.Aggregate{factor.Mean, factor.Max, factor.Sum, factor.MeanSquare} {
 		gradcheck.CheckAll(t, []gradcheck.Case{
 			contractionCase(a.String()+" of all", losses.ContractionSettings{Aggregate: a}, 7, 4, 3, nil),
 			contractionCase(a.String()+" of many", losses.ContractionSettings{Aggregate: a}, 140, 5, 2, nil),
-			contractionCase(a.String()+" of some columns and factors", losses.ContractionSettings{Aggregate: a, Columns: []int{3, 0}, Factors: []losses.FactorDistance{{Factor: 2}}}, 70, 4, 3, nil),
+			contractionCase(a.String()+" of some columns and factors",
+				losses.ContractionSettings{Aggregate: a, Columns: []int{3, 0}, Factors: []losses.FactorDistance{{Factor: 2}}}, 70, 4, 3, nil),
 			contractionCase(a.String()+" of mixed factors", losses.ContractionSettings{Aggregate: a, Factors: mixed}, 66, 3, 3, nil),
 			contractionCase(a.String()+" of summed factors", losses.ContractionSettings{Aggregate: a, Factors: mixed, Add: true}, 9, 2, 3, nil),
 			contractionCase(a.String()+" of periods", losses.ContractionSettings{Aggregate: a, Factors: turned, Add: true}, 33, 1, 3, nil),
@@ -173,7 +175,8 @@ func runScalar(t *testing.T, build func(in nodes) (*gorgonia.Node, error), value
 	var in nodes
 	for i, v := range values {
 		x := tensor.New(tensor.WithShape(shapes[i]...), tensor.WithBacking(slices.Clone(v)))
-		in = append(in, gorgonia.NewTensor(g, tensor.Float64, len(shapes[i]), gorgonia.WithShape(shapes[i]...), gorgonia.WithName(fmt.Sprint("input ", i)), gorgonia.WithValue(x)))
+		in = append(in, gorgonia.NewTensor(g, tensor.Float64, len(shapes[i]), gorgonia.WithShape(shapes[i]...),
+			gorgonia.WithName(fmt.Sprint("input ", i)), gorgonia.WithValue(x)))
 	}
 	n := ok(build(in))
 	grads := must.Get(gorgonia.Grad(n, in[0]))(t)
@@ -213,7 +216,8 @@ func TestContractionHardPoints(t *testing.T) {
 			}
 		}
 	}
-	value, _ := runScalar(t, contraction(losses.ContractionSettings{Aggregate: factor.Max}), [][]float64{{0, math.NaN(), 1}, {0, 1, 2}}, []int{3, 1}, []int{3})
+	value, _ := runScalar(t, contraction(losses.ContractionSettings{Aggregate: factor.Max}),
+		[][]float64{{0, math.NaN(), 1}, {0, 1, 2}}, []int{3, 1}, []int{3})
 	if !math.IsNaN(value) {
 		t.Errorf("the contraction of a code that is not a number is %v", value)
 	}
@@ -288,7 +292,8 @@ func BenchmarkMaxContraction(b *testing.B) {
 
 func BenchmarkMixedContraction(b *testing.B) {
 	benchmarkLoss(b, func(z, y *gorgonia.Node) (*gorgonia.Node, error) {
-		return losses.Contraction(losses.ContractionSettings{Factors: []losses.FactorDistance{{Factor: 0}, {Factor: 1}, {Factor: 2, Kind: losses.CircularDistance}, {Factor: 3, Kind: losses.DiscreteDistance}}}, z, y, nil)
+		return losses.Contraction(losses.ContractionSettings{Factors: []losses.FactorDistance{{Factor: 0}, {Factor: 1},
+			{Factor: 2, Kind: losses.CircularDistance}, {Factor: 3, Kind: losses.DiscreteDistance}}}, z, y, nil)
 	})
 }
 

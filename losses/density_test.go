@@ -49,9 +49,10 @@ func TestDiscriminators(t *testing.T) {
 				return []float64{sum}
 			}})
 	}
-	cases = append(cases, gradcheck.Case{Name: "discrimination without doubt", Inputs: []gradcheck.Input{{Shape: []int{4, 1}, Values: []float64{90, -90, 90, -90}}},
-		Build: func(n nodes) (*gorgonia.Node, error) { return losses.Discrimination(n[0]) },
-		Want:  func([][]float64) []float64 { return []float64{45} }},
+	cases = append(cases, gradcheck.Case{Name: "discrimination without doubt",
+		Inputs: []gradcheck.Input{{Shape: []int{4, 1}, Values: []float64{90, -90, 90, -90}}},
+		Build:  func(n nodes) (*gorgonia.Node, error) { return losses.Discrimination(n[0]) },
+		Want:   func([][]float64) []float64 { return []float64{45} }},
 		gradcheck.Case{Name: "absolute difference", Inputs: []gradcheck.Input{gradcheck.In(5), gradcheck.In(5)},
 			Build: func(n nodes) (*gorgonia.Node, error) { return losses.Capacity(n[0], n[1]) },
 			Want: func(in [][]float64) []float64 {

@@ -43,7 +43,8 @@ func TestDivergences(t *testing.T) {
 		{Name: "gaussian kl from log variance", Inputs: []gradcheck.Input{location, scale},
 			Build: func(n nodes) (*gorgonia.Node, error) { return losses.KLGaussianLogVariance(n[0], n[1]) }, Want: want(1)},
 		{Name: "gaussian kl at its minimum", Inputs: []gradcheck.Input{{Shape: []int{2, 2}, Values: []float64{0}}, {Shape: []int{2, 2}, Values: []float64{0}}},
-			Build: func(n nodes) (*gorgonia.Node, error) { return losses.KLGaussian(n[0], n[1]) }, Want: func([][]float64) []float64 { return []float64{0} }},
+			Build: func(n nodes) (*gorgonia.Node, error) { return losses.KLGaussian(n[0], n[1]) },
+			Want:  func([][]float64) []float64 { return []float64{0} }},
 		sphere(1, 2*math.Pi), sphere(2, 4*math.Pi), sphere(3, 2*math.Pi*math.Pi),
 	})
 }
@@ -85,18 +86,24 @@ func TestReconstructions(t *testing.T) {
 	}
 	half := math.Sqrt(0.5)
 	var cases []gradcheck.Case
-	for _, o := range []losses.Gaussian{{Sigma: half}, {Sigma: half, Constant: true}, {Sigma: 0.1, Linear: true}, {Sigma: 2, Constant: true, Linear: true}} {
-		cases = append(cases, gradcheck.Case{Name: "gaussian", Inputs: []gradcheck.Input{images, logits}, Build: gaussian(o), Want: wantGaussian(o), Tolerance32: 5e-5})
+	for _, o := range []losses.Gaussian{{Sigma: half}, {Sigma: half, Constant: true}, {Sigma: 0.1, Linear: true},
+		{Sigma: 2, Constant: true, Linear: true}} {
+		cases = append(cases, gradcheck.Case{Name: "gaussian", Inputs: []gradcheck.Input{images, logits}, Build: gaussian(o),
+			Want: wantGaussian(o), Tolerance32: 5e-5})
 	}
 	cases = append(cases,
-		gradcheck.Case{Name: "gaussian, default sigma", Inputs: []gradcheck.Input{images, logits}, Build: gaussian(losses.Gaussian{}), Want: wantGaussian(losses.Gaussian{Sigma: half})},
-		gradcheck.Case{Name: "gaussian, saturated", Inputs: []gradcheck.Input{binary, saturated}, Build: gaussian(losses.Gaussian{}), Want: wantGaussian(losses.Gaussian{Sigma: half})},
-		gradcheck.Case{Name: "gaussian, many blocks", Inputs: []gradcheck.Input{{Shape: []int{2, 70, 70, 1}, Lo: 0, Hi: 1}, {Shape: []int{2, 70, 70, 1}, Lo: -4, Hi: 4}},
+		gradcheck.Case{Name: "gaussian, default sigma", Inputs: []gradcheck.Input{images, logits},
+			Build: gaussian(losses.Gaussian{}), Want: wantGaussian(losses.Gaussian{Sigma: half})},
+		gradcheck.Case{Name: "gaussian, saturated", Inputs: []gradcheck.Input{binary, saturated},
+			Build: gaussian(losses.Gaussian{}), Want: wantGaussian(losses.Gaussian{Sigma: half})},
+		gradcheck.Case{Name: "gaussian, many blocks", Inputs: []gradcheck.Input{{Shape: []int{2, 70, 70, 1}, Lo: 0, Hi: 1},
+			{Shape: []int{2, 70, 70, 1}, Lo: -4, Hi: 4}},
 			Build: gaussian(losses.Gaussian{}), Want: wantGaussian(losses.Gaussian{Sigma: half}), Samples: 5},
 		gradcheck.Case{Name: "bernoulli", Inputs: []gradcheck.Input{images, logits}, Build: bernoulli, Want: wantBernoulli},
 		gradcheck.Case{Name: "bernoulli, saturated", Inputs: []gradcheck.Input{binary, saturated}, Build: bernoulli, Want: wantBernoulli},
-		gradcheck.Case{Name: "bernoulli, a matrix of many blocks", Inputs: []gradcheck.Input{{Shape: []int{2, 5001}, Lo: 0, Hi: 1}, {Shape: []int{2, 5001}, Lo: -4, Hi: 4}},
-			Build: bernoulli, Want: wantBernoulli, Samples: 5},
+		gradcheck.Case{Name: "bernoulli, a matrix of many blocks",
+			Inputs: []gradcheck.Input{{Shape: []int{2, 5001}, Lo: 0, Hi: 1}, {Shape: []int{2, 5001}, Lo: -4, Hi: 4}},
+			Build:  bernoulli, Want: wantBernoulli, Samples: 5},
 	)
 	gradcheck.CheckAll(t, cases)
 }

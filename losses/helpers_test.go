@@ -21,6 +21,7 @@ func valueAndGradient(t *testing.T, n, x *gorgonia.Node) (float64, []float64) {
 }
 
 // modularityOn calls losses.Modularity with the blocks before the nodes.
-func modularityOn(d factor.Deviation, a factor.Aggregate, e losses.DeviationEstimator, blocks []factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error) {
+func modularityOn(d factor.Deviation, a factor.Aggregate, e losses.DeviationEstimator, blocks []factor.Block,
+	z, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return losses.Modularity(d, a, e, z, labels, blocks...)
 }

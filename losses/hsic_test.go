@@ -150,7 +150,8 @@ func TestHSIC(t *testing.T) {
 		hsic("median bandwidths", median, median, gradcheck.In(7, 2), gradcheck.In(7, 3), nil),
 		hsic("many rows", median, gauss, gradcheck.In(150, 3), gradcheck.In(150, 1), nil),
 		hsic("pairs for the median", median, gauss, gradcheck.In(400, 2), gradcheck.In(400, 1), nil),
-		hsic("some columns", losses.Kernel{Columns: []int{2, 0}}, losses.Kernel{Columns: []int{1}, Bandwidth: 1}, gradcheck.In(9, 3), gradcheck.In(9, 2), nil),
+		hsic("some columns", losses.Kernel{Columns: []int{2, 0}}, losses.Kernel{Columns: []int{1}, Bandwidth: 1},
+			gradcheck.In(9, 3), gradcheck.In(9, 2), nil),
 		hsic("categories", median, equal, gradcheck.In(12, 2), shaped(levels, 12, 1), nil),
 		hsic("turns", median, circle, gradcheck.In(12, 2), gradcheck.Input{Shape: []int{12, 1}, Lo: 0, Hi: 1}, nil),
 		hsic("turns of a given bandwidth", circle, gauss, gradcheck.Input{Shape: []int{70, 2}, Lo: 0, Hi: 1}, gradcheck.In(70, 1), nil),
@@ -161,14 +162,17 @@ func TestHSIC(t *testing.T) {
 		hsic("one row", median, gauss, gradcheck.In(1, 2), gradcheck.In(1, 1), nil),
 		hsic("two rows", gauss, gauss, gradcheck.In(2, 2), gradcheck.In(2, 1), nil),
 		hsic("constant codes", gauss, gauss, gradcheck.Input{Shape: []int{6, 2}, Values: []float64{0.5}}, gradcheck.In(6, 1), nil),
-		hsic("repeated rows", losses.Kernel{Bandwidth: 0.5}, gauss, gradcheck.Input{Shape: []int{9, 1}, Values: []float64{0, 1, 1}}, gradcheck.In(9, 1), nil),
+		hsic("repeated rows", losses.Kernel{Bandwidth: 0.5}, gauss,
+			gradcheck.Input{Shape: []int{9, 1}, Values: []float64{0, 1, 1}}, gradcheck.In(9, 1), nil),
 	}
 	if gpu, err := vulkan.Open(0); err == nil {
 		gpu.Close() // its kernels do not scale codes whose squares leave float32
 	} else {
 		cases = append(cases,
-			hsic("median bandwidths of tiny codes", median, median, gradcheck.Input{Shape: []int{7, 2}, Lo: -1e-21, Hi: 1e-21}, gradcheck.In(7, 3), nil),
-			hsic("median bandwidths of huge codes", median, median, gradcheck.Input{Shape: []int{7, 2}, Lo: -1e20, Hi: 1e20}, gradcheck.In(7, 3), nil))
+			hsic("median bandwidths of tiny codes", median, median, gradcheck.Input{Shape: []int{7, 2}, Lo: -1e-21, Hi: 1e-21},
+				gradcheck.In(7, 3), nil),
+			hsic("median bandwidths of huge codes", median, median, gradcheck.Input{Shape: []int{7, 2}, Lo: -1e20, Hi: 1e20},
+				gradcheck.In(7, 3), nil))
 	}
 	gradcheck.CheckAll(t, cases)
 }
@@ -185,7 +189,8 @@ func TestHSICConstant(t *testing.T) {
 	value, slopes = runScalar(t, func(in nodes) (*gorgonia.Node, error) {
 		return losses.HSIC(in[0], in[1], nil, losses.Kernel{}, losses.Kernel{})
 	}, [][]float64{x, y}, []int{5, 1}, []int{5, 1})
-	if want := hsicOf(losses.Kernel{Bandwidth: 1}, losses.Kernel{}, x, y, nil, 1, 1); !(math.Abs(value-want) <= 1e-12) || slices.ContainsFunc(slopes, math.IsNaN) {
+	if want := hsicOf(losses.Kernel{Bandwidth: 1}, losses.Kernel{}, x, y, nil, 1, 1); !(math.Abs(value-want) <= 1e-12) ||
+		slices.ContainsFunc(slopes, math.IsNaN) {
 		t.Errorf("value %v, gradient %v, want %v", value, slopes, want)
 	}
 }

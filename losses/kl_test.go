@@ -65,7 +65,8 @@ func TestCosts(t *testing.T) {
 			}
 			wanted := gorgonia.Nodes{costs}
 			for row, in := range []string{"0", "1"} {
-				one, err := c.loss.Add(&losses.Input{Outputs: losses.Outputs{Images: input("x"+in, 0, row), Logits: input("y"+in, 1, row)}, Batch: losses.Batch{Real: c.real}})
+				one, err := c.loss.Add(&losses.Input{Outputs: losses.Outputs{Images: input("x"+in, 0, row),
+					Logits: input("y"+in, 1, row)}, Batch: losses.Batch{Real: c.real}})
 				if err != nil {
 					t.Fatal(name, err)
 				}

@@ -132,17 +132,20 @@ func TestTotalCorrelations(t *testing.T) {
 	must.Equal(t, valueOf(t, none), 0, "estimate", "where no row has two active columns")
 
 	o := batch(t)
-	if _, err := losses.ComposeInput(o, choose(t, "[{tc: {estimator: adversarial, discriminator: {hidden: [5]}}}, {conditional-tc: {active: [{columns: [1], factor: size, levels: [2]}], discriminator: {hidden: [7]}}}]")); err != nil {
+	if _, err := losses.ComposeInput(o,
+		choose(t, "[{tc: {estimator: adversarial, discriminator: {hidden: [5]}}}, {conditional-tc: {active: [{columns: [1], factor: size, levels: [2]}], discriminator: {hidden: [7]}}}]")); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Asked().Adversaries) != 2 || o.Asked().Adversaries[0].Name != "tc" || o.Asked().Adversaries[0].Active != nil || o.Asked().Adversaries[1].Name != "conditional-tc" {
+	if len(o.Asked().Adversaries) != 2 || o.Asked().Adversaries[0].Name != "tc" ||
+		o.Asked().Adversaries[0].Active != nil || o.Asked().Adversaries[1].Name != "conditional-tc" {
 		t.Fatalf("adversaries %+v", o.Asked().Adversaries)
 	}
 	if names, _ := o.Asked().Graph.Learnables(); len(names) != 0 {
 		t.Errorf("the model's program would train %v", names)
 	}
 	a := o.Asked().Adversaries[1]
-	if w := o.Asked().Discriminators.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 || o.Asked().Discriminators.Get("tc/logits/weight").Shape()[1] != 2 || o.Asked().Discriminators.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
+	if w := o.Asked().Discriminators.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 ||
+		o.Asked().Discriminators.Get("tc/logits/weight").Shape()[1] != 2 || o.Asked().Discriminators.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
 		t.Errorf("parameters %v", o.Asked().Discriminators.Names())
 	}
 	m := must.Get(machine.New(a.Codes.Graph(), a.Codes, a.Active))(t)

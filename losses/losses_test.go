@@ -71,9 +71,10 @@ func outputs() *losses.Input {
 	circle := losses.Transport{Points: matrix(g, "z", 2, 2, 1, 0, 0, 1), Moved: matrix(g, "y", 2, 2, 1, 0, 1, 0), Sphere: true, Acts: true}
 	line := losses.Transport{Points: matrix(g, "u", 2, 1, 1, 3), Moved: matrix(g, "v", 2, 1, 2, 2)}
 	return &losses.Input{Outputs: losses.Outputs{
-		Images:     matrix(g, "x", 2, 2, 0.5, 0.5, 0.5, 1),
-		Logits:     matrix(g, "logits", 2, 2, 0, 0, 0, 0),
-		Posteriors: []losses.Posterior{gaussian{matrix(g, "mu", 2, 1, 0, 2), matrix(g, "s", 2, 1, 0, 0)}, gaussian{matrix(g, "nu", 2, 1, 4, 0), matrix(g, "r", 2, 1, 0, 0)}},
+		Images: matrix(g, "x", 2, 2, 0.5, 0.5, 0.5, 1),
+		Logits: matrix(g, "logits", 2, 2, 0, 0, 0, 0),
+		Posteriors: []losses.Posterior{gaussian{matrix(g, "mu", 2, 1, 0, 2), matrix(g, "s", 2, 1, 0, 0)},
+			gaussian{matrix(g, "nu", 2, 1, 4, 0), matrix(g, "r", 2, 1, 0, 0)}},
 		Transports: []losses.Transport{circle, line},
 		Rows:       2,
 	}, Batch: losses.Batch{Group: 2}}
@@ -179,7 +180,8 @@ func TestMissingOutputs(t *testing.T) {
 func TestComposeErrors(t *testing.T) {
 	cause := errors.New("no more ink")
 	bad := losses.Choice{Name: "broken", Value: broken{cause}}
-	if _, err := losses.ComposeInput(outputs(), []losses.Choice{bad}); !errors.Is(err, cause) || !strings.Contains(err.Error(), "loss broken") {
+	if _, err := losses.ComposeInput(outputs(), []losses.Choice{bad}); !errors.Is(err, cause) ||
+		!strings.Contains(err.Error(), "loss broken") {
 		t.Errorf("error %v", err)
 	}
 	o := outputs()

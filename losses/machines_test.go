@@ -65,14 +65,19 @@ func nodeFunctions() []gradcheck.Case {
 		two("SlowStep", func(m, l *gorgonia.Node) (*gorgonia.Node, error) {
 			return losses.SlowStep(m, l, 3, 6, "public-code")
 		}, in(6, 2), in(6, 2)),
-		one("KLSphere", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.KLSphere(n, 2) }, gradcheck.Input{Shape: []int{5, 1}, Lo: -10, Hi: -3}),
+		one("KLSphere", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.KLSphere(n, 2) },
+			gradcheck.Input{Shape: []int{5, 1}, Lo: -10, Hi: -3}),
 		two("Capacity", losses.Capacity, in(), held([]float64{0.3}, 1)),
 		two("LSBD", losses.LSBD, in(6, 4), in(6, 4)),
 		two("PublicLSBD", func(z, y *gorgonia.Node) (*gorgonia.Node, error) { return losses.PublicLSBD(z, y, 2, 1, 2) }, in(6, 4), in(6, 4)),
-		two("CircleTransport", func(z, a *gorgonia.Node) (*gorgonia.Node, error) { return losses.CircleTransport(z, a, 3) }, in(6, 2), held(nil, 6, 1)),
-		two("SphereTransport", func(z, r *gorgonia.Node) (*gorgonia.Node, error) { return losses.SphereTransport(z, r, 2) }, in(4, 3), held(nil, 4, 4)),
-		two("PlaneTransport", func(z, a *gorgonia.Node) (*gorgonia.Node, error) { return losses.PlaneTransport(z, a, 3) }, in(6, 2), held(nil, 6, 1)),
-		two("SpaceTransport", func(z, r *gorgonia.Node) (*gorgonia.Node, error) { return losses.SpaceTransport(z, r, 2) }, in(4, 3), held(nil, 4, 4)),
+		two("CircleTransport", func(z, a *gorgonia.Node) (*gorgonia.Node, error) { return losses.CircleTransport(z, a, 3) },
+			in(6, 2), held(nil, 6, 1)),
+		two("SphereTransport", func(z, r *gorgonia.Node) (*gorgonia.Node, error) { return losses.SphereTransport(z, r, 2) },
+			in(4, 3), held(nil, 4, 4)),
+		two("PlaneTransport", func(z, a *gorgonia.Node) (*gorgonia.Node, error) { return losses.PlaneTransport(z, a, 3) },
+			in(6, 2), held(nil, 6, 1)),
+		two("SpaceTransport", func(z, r *gorgonia.Node) (*gorgonia.Node, error) { return losses.SpaceTransport(z, r, 2) },
+			in(4, 3), held(nil, 4, 4)),
 		one("MeanTransport", func(z *gorgonia.Node) (*gorgonia.Node, error) { return losses.MeanTransport(z, 3) }, in(6, 2)),
 		build(func(n nodes) (*gorgonia.Node, error) {
 			return losses.Modularity(factor.Variance, factor.MeanSquare, losses.Plain, n[0], n[1], blocks...)
@@ -112,12 +117,14 @@ func nodeFunctions() []gradcheck.Case {
 		two("Assignment", func(w, l *gorgonia.Node) (*gorgonia.Node, error) {
 			return losses.Assignment(w, l, []int{2, 3}, []int{0, 1})
 		}, in(6, 5), held([]float64{0, 2, 1, -1, 1, 0}, 6, 2)),
-		build(func(n nodes) (*gorgonia.Node, error) { return losses.RotationWalk(n[0], n[1], n[2], 3) }, "RotationWalk", in(2, 3), in(2, 3), oneHot(2, -1, 0, 1, -1, 1, 1)),
+		build(func(n nodes) (*gorgonia.Node, error) { return losses.RotationWalk(n[0], n[1], n[2], 3) }, "RotationWalk",
+			in(2, 3), in(2, 3), oneHot(2, -1, 0, 1, -1, 1, 1)),
 		one("Entanglement", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.Entanglement(n, 0.5) }, in(3, 6)),
 		build(func(n nodes) (*gorgonia.Node, error) {
 			return losses.PredictByBlocks(n[0], n[1], n[2], []int{0, 1})
 		}, "PredictByBlocks", in(5, 4), in(2, 4), oneHot(2, -1, 0, 1, -1, 1)),
-		build(func(n nodes) (*gorgonia.Node, error) { return losses.Prediction(n[0], n[1], n[2]) }, "Prediction", in(4, 3), in(4, 3), oneHot(2, -1, 0, -1, 1)),
+		build(func(n nodes) (*gorgonia.Node, error) { return losses.Prediction(n[0], n[1], n[2]) }, "Prediction", in(4, 3),
+			in(4, 3), oneHot(2, -1, 0, -1, 1)),
 		two("CosineRegression", losses.CosineRegression, in(6, 3), held(nil, 6, 3)),
 		one("CrossCorrelation", func(n *gorgonia.Node) (*gorgonia.Node, error) { return losses.CrossCorrelation(n, 0.3) }, in(8, 3)),
 		build(func(n nodes) (*gorgonia.Node, error) { return losses.InfoNCE(n[0], n[1], n[2], 0.5) }, "InfoNCE", in(5, 3), in(5, 3), keys),

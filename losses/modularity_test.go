@@ -173,7 +173,8 @@ func TestModularity(t *testing.T) {
 	two := []factor.Block{{Factor: 1, Columns: []int{0, 1}}, {Factor: 0, Columns: []int{2}}}
 	strided := []factor.Block{{Factor: 0, Columns: []int{3, 0}}, {Factor: 0, Columns: []int{0, 1, 2}}, {Factor: 2, Columns: []int{4}}}
 	permuted := []factor.Block{{Factor: 0, Columns: []int{1, 3, 2, 4}}, {Factor: 1, Columns: []int{0, 2}}}
-	gaps := []factor.Block{{Factor: 0, Columns: []int{0, 2}}, {Factor: 1, Columns: []int{0, 3}}, {Factor: 0, Columns: []int{0, 4}}, {Factor: 1, Columns: []int{0, 1, 4}}}
+	gaps := []factor.Block{{Factor: 0, Columns: []int{0, 2}}, {Factor: 1, Columns: []int{0, 3}},
+		{Factor: 0, Columns: []int{0, 4}}, {Factor: 1, Columns: []int{0, 1, 4}}}
 	known := func(rows, factors, levels int) gradcheck.Input {
 		in := gradcheck.Input{Shape: []int{rows, factors}}
 		for i := range rows * factors {
@@ -417,7 +418,8 @@ func TestModularityKeys(t *testing.T) {
 		seen[n] = what
 	}
 	for _, m := range measures() {
-		for _, b := range [][]factor.Block{{{Factor: 0, Columns: []int{0}}}, {{Factor: 1, Columns: []int{0}}}, {{Factor: 0, Columns: []int{0, 1}}}, {{Factor: 0, Columns: []int{0}}, {Factor: 1, Columns: []int{1}}}} {
+		for _, b := range [][]factor.Block{{{Factor: 0, Columns: []int{0}}}, {{Factor: 1, Columns: []int{0}}},
+			{{Factor: 0, Columns: []int{0, 1}}}, {{Factor: 0, Columns: []int{0}}, {Factor: 1, Columns: []int{1}}}} {
 			n, err := modularityOn(m.d, m.a, m.e, b, z, y)
 			add(fmt.Sprint(m, b), n, err)
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 // graphOf builds a graph of one operation on random codes, and its gradient.
-func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, labels *gorgonia.Node) (*gorgonia.Node, error)) *machine.Machine {
+func graphOf(t testing.TB, rows, columns, factors, levels int,
+	build func(z, labels *gorgonia.Node) (*gorgonia.Node, error)) *machine.Machine {
 	t.Helper()
 	g, r := gorgonia.NewGraph(), rng.New(1, "codes")
 	codes, labels := make([]float32, rows*columns), make([]float32, rows*factors)

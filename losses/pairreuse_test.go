@@ -26,7 +26,8 @@ func draws(n, seed int, scale float32) []float32 {
 
 // operation builds a node of inputs with the given shapes. It returns a function that sets the inputs and computes the
 // value and the gradients of the first diff inputs.
-func operation(t *testing.T, build func(in nodes) (*gorgonia.Node, error), diff int, shapes ...tensor.Shape) func(in [][]float32) [][]float32 {
+func operation(t *testing.T, build func(in nodes) (*gorgonia.Node, error), diff int,
+	shapes ...tensor.Shape) func(in [][]float32) [][]float32 {
 	t.Helper()
 	g, in, data := gorgonia.NewGraph(), make(nodes, len(shapes)), make([][]float32, len(shapes))
 	for i, s := range shapes {

@@ -136,7 +136,8 @@ func TestHSICLoss(t *testing.T) {
 		pairCase("codes", 6, NewHSIC(), nil),
 		pairCase("named codes", 4, hsic(func(l *HSICLoss) { l.Codes = factor.SubCodes{"size": {0, 3}, "shape": {1}}; l.Bandwidth = 0.2 }), nil),
 		pairCase("factors", 3, hsic(func(l *HSICLoss) { l.Between = betweenFactors; l.On = OnSample }), nil),
-		pairCase("one named code and factors", 3, hsic(func(l *HSICLoss) { l.Between = betweenFactors; l.Codes = factor.SubCodes{"angle": {2}} }), nil),
+		pairCase("one named code and factors", 3,
+			hsic(func(l *HSICLoss) { l.Between = betweenFactors; l.Codes = factor.SubCodes{"angle": {2}} }), nil),
 	} {
 		c.Step, c.Tolerance, c.Floor32 = 1e-6, 1e-6, 1e-2
 		t.Run(c.Name, func(t *testing.T) { gradcheck.Check(t, c) })
@@ -201,8 +202,9 @@ func TestTotalCorrelations(t *testing.T) {
 func TestDIPLoss(t *testing.T) {
 	for _, l := range []*DIPLoss{NewDIP1(), NewDIP2()} {
 		gradcheck.Check(t, gradcheck.Case{
-			Name:   "dip",
-			Inputs: []gradcheck.Input{{Shape: []int{4, 2}, Values: []float64{0, 1, 2, 3, 4, 6}}, {Shape: []int{4, 2}, Values: []float64{0}, Constant: !l.ofSamples}},
+			Name: "dip",
+			Inputs: []gradcheck.Input{{Shape: []int{4, 2}, Values: []float64{0, 1, 2, 3, 4, 6}},
+				{Shape: []int{4, 2}, Values: []float64{0}, Constant: !l.ofSamples}},
 			Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 				return l.Add(&Input{Outputs: Outputs{Codes: in[0], LogVariance: in[1]}})
 			},
@@ -249,7 +251,10 @@ func TestHSICWithFactors(t *testing.T) {
 func TestMissingOfPairs(t *testing.T) {
 	g := gorgonia.NewGraph()
 	z := gorgonia.NewMatrix(g, gorgonia.Float64, gorgonia.WithShape(4, 3), gorgonia.WithName("z"))
-	labels := &Labels{Factors: pairFactors, Values: func(Units) (values, known *gorgonia.Node, err error) { return z, z, nil }, Groups: func() (*gorgonia.Node, error) { return z, nil }}
+	labels := &Labels{Factors: pairFactors, Values: func(Units) (values, known *gorgonia.Node,
+		err error) {
+		return z, z, nil
+	}, Groups: func() (*gorgonia.Node, error) { return z, nil }}
 	contraction := NewContraction()
 	contraction.Factors = []string{"sise"}
 	factors := NewHSIC()

@@ -119,7 +119,8 @@ func TestLSBDOfPlanes(t *testing.T) {
 		{"sphere in space", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(inSpace), math.NaN()},
 		{"space", gradcheck.Input{Shape: []int{n, 4}, Lo: -2, Hi: 2}, settings(func(l *LSBDLoss) { inSpace(l); unprojected(l) }), math.NaN()},
 	} {
-		check := gradcheck.Case{Name: c.name, Inputs: []gradcheck.Input{c.codes, constant(1, rows[:]), constant(1, hues[:]), constant(4, rotations)},
+		check := gradcheck.Case{Name: c.name, Inputs: []gradcheck.Input{c.codes, constant(1, rows[:]), constant(1, hues[:]),
+			constant(4, rotations)},
 			Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) { return c.l.Add(turningOutputs(in, m)) }}
 		if !math.IsNaN(c.want) {
 			check.Want, check.Floor32 = func([][]float64) []float64 { return []float64{c.want} }, 1
@@ -149,7 +150,8 @@ func TestPlanesErrors(t *testing.T) {
 	}
 	o := turningOutputs(in, 2)
 	o.Transformations = nil
-	must.ErrorOf((&LSBDLoss{Planes: factor.SubCodes{"row": {0, 1}}, On: OnSample}).Add(o))(t, "transformations within labelled groups", "without groups")
+	must.ErrorOf((&LSBDLoss{Planes: factor.SubCodes{"row": {0, 1}}, On: OnSample}).Add(o))(t,
+		"transformations within labelled groups", "without groups")
 	for want, change := range map[string]func(l *LSBDLoss){
 		"[0 1 2] has 3 columns; want 2":                                 func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {0, 1, 2}} },
 		"planes.row: want distinct columns, numbered from 0, got [1 1]": func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 1}} },

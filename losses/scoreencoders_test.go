@@ -54,7 +54,8 @@ func TestScoreMatchingOfEncoders(t *testing.T) {
 			return []step{conv(n[0], n[1], 2, graph.Softplus), graph.Flatten, dense(n[2], n[3], graph.Tanh), dense(n[4], noBias(n[4]), graph.Linear)}
 		}},
 		{"group norm, gelu and averages", []gradcheck.Input{in(3, 3, 1, 4), in(4), factors(4), in(4), in(16, 3)}, func(n nodes) []step {
-			return []step{conv(n[0], n[1], 1, graph.Linear), norm(n[2], n[3], 2), activation(graph.GELU), pool(layer.PoolOptions{Kind: layer.Average, Size: 2}), graph.Flatten, dense(n[4], noBias(n[4]), graph.Linear)}
+			return []step{conv(n[0], n[1], 1, graph.Linear), norm(n[2], n[3], 2), activation(graph.GELU),
+				pool(layer.PoolOptions{Kind: layer.Average, Size: 2}), graph.Flatten, dense(n[4], noBias(n[4]), graph.Linear)}
 		}},
 		{"a residual block", []gradcheck.Input{in(3, 3, 1, 3), in(3), in(3, 3, 3, 3), in(3), factors(3), in(3), in(48, 3)}, func(n nodes) []step {
 			block := func(x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -79,7 +80,8 @@ func TestScoreMatchingOfEncoders(t *testing.T) {
 				Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 					images := gradcheck.Node(n[0].Graph(), n[0].Dtype(), "images", 3, 4, 4, 1)
 					noise := gradcheck.Node(n[0].Graph(), n[0].Dtype(), "noise", 3, 4, 4, 1)
-					return losses.ScoreMatching(func(y *gorgonia.Node) (*gorgonia.Node, error) { return chain(y, c.f(n)...) }, nil, nil, images, noise, 0.7)
+					return losses.ScoreMatching(func(y *gorgonia.Node) (*gorgonia.Node, error) { return chain(y, c.f(n)...) }, nil,
+						nil, images, noise, 0.7)
 				},
 			})
 		})

@@ -95,7 +95,8 @@ func TestScoreMatchingGolden(t *testing.T) {
 	for name, c := range map[string]struct {
 		a     graph.Activation
 		sigma float64
-	}{"leaky_relu_0.2_sigma0.1": {graph.LeakyReLU, 0.1}, "leaky_relu_0.2_sigma0.01": {graph.LeakyReLU, 0.01}, "softplus_sigma0.1": {graph.Softplus, 0.1}, "softplus_sigma0.01": {graph.Softplus, 0.01}} {
+	}{"leaky_relu_0.2_sigma0.1": {graph.LeakyReLU, 0.1}, "leaky_relu_0.2_sigma0.01": {graph.LeakyReLU, 0.01},
+		"softplus_sigma0.1": {graph.Softplus, 0.1}, "softplus_sigma0.01": {graph.Softplus, 0.01}} {
 		for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 			g := gorgonia.NewGraph()
 			w1 := floats(g, dt, "W1", turned(read("W1"), hidden, pixels), pixels, hidden)
@@ -117,7 +118,8 @@ func TestScoreMatchingGolden(t *testing.T) {
 				wrt = append(wrt, b1)
 			}
 			value, gradients := evaluate(t, loss, wrt...)
-			got := map[string][]float64{"loss_sum_over_pixels": {value}, "grad_W1": turned(gradients[0], pixels, hidden), "grad_W2": turned(gradients[1], hidden, width), "grad_b1": make([]float64, hidden)}
+			got := map[string][]float64{"loss_sum_over_pixels": {value}, "grad_W1": turned(gradients[0], pixels, hidden),
+				"grad_W2": turned(gradients[1], hidden, width), "grad_b1": make([]float64, hidden)}
 			if c.a == graph.Softplus {
 				got["grad_b1"] = gradients[2]
 			}
@@ -257,10 +259,11 @@ type derivative = func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgoni
 // rowProducts returns factor a <x, y> for each row, [rows, 1].
 func rowProducts(x, y, a *gorgonia.Node, factor float64, tangent derivative) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
-		Name:    "row products",
-		Key:     graph.Key(factor),
-		Shape:   func(in []tensor.Shape) (tensor.Shape, error) { return tensor.Shape{in[0][0], 1}, nil },
-		New:     graph.Bodies(func([]tensor.Shape) products[float32] { return products[float32]{factor} }, func([]tensor.Shape) products[float64] { return products[float64]{factor} }),
+		Name:  "row products",
+		Key:   graph.Key(factor),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return tensor.Shape{in[0][0], 1}, nil },
+		New: graph.Bodies(func([]tensor.Shape) products[float32] { return products[float32]{factor} },
+			func([]tensor.Shape) products[float64] { return products[float64]{factor} }),
 		Tangent: tangent,
 	}, x, y, a)
 }

@@ -34,12 +34,14 @@ func newPosteriors(rows, columns int) *posteriors {
 			all[i/columns] = append(all[i/columns], float64(x))
 		}
 		v := tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(numbers))
-		return gorgonia.NewMatrix(g.ExprGraph, tensor.Float32, gorgonia.WithShape(rows, columns), gorgonia.WithName(name), gorgonia.WithValue(v)), all
+		return gorgonia.NewMatrix(g.ExprGraph, tensor.Float32, gorgonia.WithShape(rows, columns), gorgonia.WithName(name),
+			gorgonia.WithValue(v)), all
 	}
 	p.mean, p.means = input("mean")
 	p.logVariance, p.logVariances = input("log variance")
 	p.sample, p.samples = input("sample")
-	p.in = &losses.Input{Outputs: losses.Outputs{Rows: rows, Codes: p.mean, Sample: p.sample, LogVariance: p.logVariance}, Trainer: p.requests, Name: "logic"}
+	p.in = &losses.Input{Outputs: losses.Outputs{Rows: rows, Codes: p.mean, Sample: p.sample, LogVariance: p.logVariance},
+		Trainer: p.requests, Name: "logic"}
 	return p
 }
 

@@ -83,11 +83,13 @@ func TestSeparationHard(t *testing.T) {
 		{"not a number", factor.Mean, []float64{math.NaN(), 1}, []float64{1, 0}, math.NaN(), nil},
 	} {
 		value, gradient := separationOf(t, of(test.a), test.z, 1, test.different, 1)
-		if value != test.value && !(math.IsNaN(value) && math.IsNaN(test.value)) || test.gradient != nil && fmt.Sprint(gradient) != fmt.Sprint(test.gradient) {
+		if value != test.value && !(math.IsNaN(value) && math.IsNaN(test.value)) ||
+			test.gradient != nil && fmt.Sprint(gradient) != fmt.Sprint(test.gradient) {
 			t.Errorf("%s: %v, gradient %v; want %v, %v", test.name, value, gradient, test.value, test.gradient)
 		}
 	}
-	z, d := gradcheck.Input{Shape: []int{6, 4}}, gradcheck.Input{Shape: []int{6, 2}, Constant: true, Values: []float64{3, 1, -1, 0, 4, -1, 0, 5, 2, -1, -1, 3}}
+	z, d := gradcheck.Input{Shape: []int{6, 4}},
+		gradcheck.Input{Shape: []int{6, 2}, Constant: true, Values: []float64{3, 1, -1, 0, 4, -1, 0, 5, 2, -1, -1, 3}}
 	for _, a := range []factor.Aggregate{factor.Mean, factor.Max, factor.Sum, factor.MeanSquare} {
 		gradcheck.Check(t, gradcheck.Case{Name: fmt.Sprint("separation ", a), Inputs: []gradcheck.Input{z, d}, Floor32: 0.1,
 			Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) { return losses.Separation(a, 3, n[0], n[1]) }})
@@ -95,7 +97,8 @@ func TestSeparationHard(t *testing.T) {
 }
 
 // separationOf returns value and gradient of a node of codes and different rows.
-func separationOf(t *testing.T, f func(z, different *gorgonia.Node) (*gorgonia.Node, error), z []float64, width int, different []float64, factors int) (float64, []float64) {
+func separationOf(t *testing.T, f func(z, different *gorgonia.Node) (*gorgonia.Node, error), z []float64, width int,
+	different []float64, factors int) (float64, []float64) {
 	t.Helper()
 	g := gorgonia.NewGraph()
 	node := func(name string, x []float64, columns int) *gorgonia.Node {

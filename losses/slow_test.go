@@ -80,14 +80,16 @@ func TestSlowHardPoints(t *testing.T) {
 				if dt == tensor.Float32 {
 					backing = tensor.WithBacking([]float32{float32(v[0]), float32(v[1])})
 				}
-				return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(2, 1), gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(2, 1), backing)))
+				return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(2, 1), gorgonia.WithName(name),
+					gorgonia.WithValue(tensor.New(tensor.WithShape(2, 1), backing)))
 			}
 			mu, l := input("mu", c.mu), input("log variance", c.logVariance)
 			loss := must.Get(losses.SlowStep(mu, l, 2, 6, "public-code"))(t)
 			grads := must.Get(gorgonia.Grad(loss, mu, l))(t)
 			vm := gorgonia.NewTapeMachine(g)
 			must.OK(t, vm.RunAll())
-			got := []float64{numberOf(loss.Value(), 0), numberOf(grads[0].Value(), 0), numberOf(grads[0].Value(), 1), numberOf(grads[1].Value(), 0), numberOf(grads[1].Value(), 1)}
+			got := []float64{numberOf(loss.Value(), 0), numberOf(grads[0].Value(), 0), numberOf(grads[0].Value(), 1),
+				numberOf(grads[1].Value(), 0), numberOf(grads[1].Value(), 1)}
 			for i, want := range []float64{c.value, c.slope, -c.slope, c.spread, c.spread} {
 				if !(math.Abs(got[i]-want) <= 1e-6*max(1, math.Abs(want))) {
 					t.Errorf("%s, %v: number %d is %v, want %v", name, dt, i, got[i], want)
@@ -147,7 +149,8 @@ func TestSlowGolden(t *testing.T) {
 			continue
 		}
 		for i := range want.Mu {
-			if m, s := numberOf(grads[0].Value(), i), numberOf(grads[1].Value(), i); !(math.Abs(m-want.GradMu[i]) <= 1e-8) || !(math.Abs(s-want.GradLogVar[i]) <= 1e-8) {
+			if m, s := numberOf(grads[0].Value(), i), numberOf(grads[1].Value(), i); !(math.Abs(m-want.GradMu[i]) <= 1e-8) ||
+				!(math.Abs(s-want.GradLogVar[i]) <= 1e-8) {
 				t.Errorf("gradients of element %d are %v and %v, want %v and %v", i, m, s, want.GradMu[i], want.GradLogVar[i])
 			}
 		}

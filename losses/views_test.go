@@ -81,7 +81,8 @@ func TestInfoNCE(t *testing.T) {
 		tau     float64
 	}{{"info-nce", 5, 7, 40, 0.5}, {"one query, one negative", 1, 3, 1, 1}, {"cold", 4, 6, 33, 0.02}, {"very cold", 6, 6, 5, 1e-4}} {
 		unit := gradcheck.Input{Shape: []int{c.n, c.d}, Lo: -0.5, Hi: 0.5}
-		gradcheck.CheckAll(t, []gradcheck.Case{{Name: c.name, Inputs: []gradcheck.Input{unit, unit, {Shape: []int{c.d, c.m}, Lo: -0.5, Hi: 0.5, Constant: true}}, Tolerance32: 1e-4,
+		gradcheck.CheckAll(t, []gradcheck.Case{{Name: c.name,
+			Inputs: []gradcheck.Input{unit, unit, {Shape: []int{c.d, c.m}, Lo: -0.5, Hi: 0.5, Constant: true}}, Tolerance32: 1e-4,
 			Build: func(n nodes) (*gorgonia.Node, error) { return losses.InfoNCE(n[0], n[1], n[2], c.tau) },
 			Want: func(in [][]float64) []float64 {
 				sum := 0.0
@@ -139,8 +140,9 @@ func TestViewAllocations(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
 		p, q, u := gradcheck.Node(g, dt, "p", 6, 5), gradcheck.Node(g, dt, "t", 6, 5), gradcheck.Node(g, dt, "u", 5, 20)
-		gradcheck.AllocationFree(t, dt, ok(graph.WeightedSum([]float64{1, 2, 3}, ok(losses.CosineRegression(p, q)), ok(contrast.CorrelationPenalty(p, 0.1)),
-			ok(losses.InfoNCE(ok(graph.SliceRows(p, 0, 3)), ok(graph.SliceRows(q, 1, 4)), u, 0.2)))), p)
+		gradcheck.AllocationFree(t, dt,
+			ok(graph.WeightedSum([]float64{1, 2, 3}, ok(losses.CosineRegression(p, q)), ok(contrast.CorrelationPenalty(p, 0.1)),
+				ok(losses.InfoNCE(ok(graph.SliceRows(p, 0, 3)), ok(graph.SliceRows(q, 1, 4)), u, 0.2)))), p)
 	}
 }
 

@@ -80,7 +80,8 @@ func TestWeightConfig(t *testing.T) {
 		}
 		text := must.Get(config.Encode(s))(t)
 		again := settings{losses.Constant(3)}
-		if err := config.Load("again.yaml", text, &again); err != nil || again.Weight.At(2) != s.Weight.At(2) || again.Weight.Constant() != s.Weight.Constant() {
+		if err := config.Load("again.yaml", text, &again); err != nil || again.Weight.At(2) != s.Weight.At(2) ||
+			again.Weight.Constant() != s.Weight.Constant() {
 			t.Errorf("%q is written as %s, which reads as %+v, %v", c.source, text, again.Weight, err)
 		}
 		if strings.HasSuffix(c.text, "}") {
@@ -197,6 +198,7 @@ func TestWeightsOfParts(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithValue(2.0))
 	for w, want := range map[float64]string{-1: "loss given: weight: want a number from 0 to 1e12, got -1", math.NaN(): "weight: want a number"} {
-		must.ErrorOf(losses.Compose(&losses.Outputs{}, losses.Batch{}, nil, []losses.Choice{{Name: "given", Value: given{x, losses.Constant(w)}}}))(t, want, w)
+		must.ErrorOf(losses.Compose(&losses.Outputs{}, losses.Batch{}, nil,
+			[]losses.Choice{{Name: "given", Value: given{x, losses.Constant(w)}}}))(t, want, w)
 	}
 }

@@ -37,7 +37,8 @@ type groupSample struct {
 func rotationOf(a, b, c, d float64) [9]float64 {
 	n := math.Sqrt(a*a + b*b + c*c + d*d)
 	a, b, c, d = a/n, b/n, c/n, d/n
-	return [9]float64{1 - 2*(c*c+d*d), 2 * (b*c - a*d), 2 * (b*d + a*c), 2 * (b*c + a*d), 1 - 2*(b*b+d*d), 2 * (c*d - a*b), 2 * (b*d - a*c), 2 * (c*d + a*b), 1 - 2*(b*b+c*c)}
+	return [9]float64{1 - 2*(c*c+d*d), 2 * (b*c - a*d), 2 * (b*d + a*c), 2 * (b*c + a*d), 1 - 2*(b*b+d*d), 2 * (c*d - a*b),
+		2 * (b*d - a*c), 2 * (c*d + a*b), 1 - 2*(b*b+c*c)}
 }
 
 // turnBy returns the rotation about an axis of any length.
@@ -385,7 +386,8 @@ func TestAnySample(t *testing.T) {
 				continue
 			}
 			compared++
-			near(t, fmt.Sprintf("%d: %s with noise %v of %s", trial, c.groups[k].what, c.noise, c.what), got, want, 6*want/math.Sqrt(float64(c.in.Codes.Rows/c.objects)))
+			near(t, fmt.Sprintf("%d: %s with noise %v of %s", trial, c.groups[k].what, c.noise, c.what), got, want,
+				6*want/math.Sqrt(float64(c.in.Codes.Rows/c.objects)))
 		}
 	}
 	if compared == 0 {

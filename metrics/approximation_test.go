@@ -43,7 +43,8 @@ func TestApproximateUnknown(t *testing.T) {
 	must.OK(t, err)
 	for i := range some.Codes.Rows {
 		unknown := some.Levels[3*i] < 0
-		if row := a.Product.Row(i); math.IsNaN(row[0]) != unknown || row[1] != some.Codes.Row(i)[1] || math.IsNaN(row[2]) || math.IsNaN(a.LeftInverse.Row(i)[0]) {
+		if row := a.Product.Row(i); math.IsNaN(row[0]) != unknown || row[1] != some.Codes.Row(i)[1] || math.IsNaN(row[2]) ||
+			math.IsNaN(a.LeftInverse.Row(i)[0]) {
 			t.Fatalf("row %d, unknown %v: %v of the codes %v", i, unknown, row, some.Codes.Row(i))
 		}
 	}

@@ -95,7 +95,8 @@ func TestBasis(t *testing.T) {
 		must.Equal(t, b.String(), want)
 	}
 	// D_LSBD of one object with five rows
-	in := gridInput([]factor.Factor{{Name: "angle", Size: 5, Kind: factor.Circular}}, 3, func(l []int, z []float64) { z[0], z[1] = math.Sincos(float64(l[0])) })
+	in := gridInput([]factor.Factor{{Name: "angle", Size: 5, Kind: factor.Circular}}, 3,
+		func(l []int, z []float64) { z[0], z[1] = math.Sincos(float64(l[0])) })
 	if b := evaluated(t, in, []Choice{choice("dlsbd")}).Basis; b.Want != 21 || b.Groups != 1 || b.Smallest != 5 {
 		t.Errorf("%+v", b)
 	}

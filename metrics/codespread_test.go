@@ -43,7 +43,8 @@ func TestCodeSpread(t *testing.T) {
 func TestResultNames(t *testing.T) {
 	best, bins := med(), named("mig").(*MIG)
 	best.TopK, bins.Bins = 1, 3
-	choices := []Choice{{Name: "med", Value: med()}, {Name: "mig", Value: named("mig")}, {Name: "med", Value: best}, {Name: "mig", Value: bins}, {Name: "med", Value: best}}
+	choices := []Choice{{Name: "med", Value: med()}, {Name: "mig", Value: named("mig")}, {Name: "med", Value: best},
+		{Name: "mig", Value: bins}, {Name: "med", Value: best}}
 	want := []string{"med", "mig", "med-2", "mig-2", "med-3"}
 	must.EqualSlices(t, ResultNames(choices), want)
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })

@@ -76,7 +76,8 @@ func TestSetFactors(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	f := set(metrics.Column{Name: "angle", Values: []float64{0.5, -0.234, 3.5}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 2}}, 0).Factors[0]
+	f := set(metrics.Column{Name: "angle", Values: []float64{0.5, -0.234, 3.5},
+		Type: metrics.ColumnType{Kind: factor.Circular, Period: 2}}, 0).Factors[0]
 	for l, want := range []float64{math.Pi / 2, 3 * math.Pi / 2, 1.766 * math.Pi} {
 		if !(math.Abs(f.Angles[l]-want) <= 1e-12) {
 			t.Errorf("level %d has the angle %v, want %v", l, f.Angles[l], want)
@@ -107,14 +108,16 @@ func TestArcs(t *testing.T) {
 		angles[i] = 360 * s.Float64()
 		in.Codes.Data[2*i], in.Codes.Data[2*i+1] = s.NormFloat64(), s.NormFloat64()
 	}
-	must.OK(t, in.SetFactors([]metrics.Column{{Name: "angle", Values: angles, Type: metrics.ColumnType{Kind: factor.Circular, Period: 360}}}, 20))
+	must.OK(t, in.SetFactors([]metrics.Column{{Name: "angle", Values: angles,
+		Type: metrics.ColumnType{Kind: factor.Circular, Period: 360}}}, 20))
 	if f := in.Factors[0]; f.Size != n || len(f.Angles) != n {
 		t.Errorf("%d levels, %d angles; want %d", f.Size, len(f.Angles), n)
 	}
 	choices := []metrics.Choice{choice("variance"), choice("explicitness"), choice("dlsbd")}
 	results, err := metrics.Evaluate(context.Background(), in, 1, choices)
 	must.OK(t, err)
-	if v := results[0].Value; !(v > 1.8 && v < 2.1) || !slices.ContainsFunc(results[0].Notes, func(n string) bool { return strings.Contains(n, "500 angles in 500 rows are levels as 20 equal arcs") }) {
+	if v := results[0].Value; !(v > 1.8 && v < 2.1) || !slices.ContainsFunc(results[0].Notes,
+		func(n string) bool { return strings.Contains(n, "500 angles in 500 rows are levels as 20 equal arcs") }) {
 		t.Errorf("variance %v, notes %q", v, results[0].Notes)
 	}
 	if v := results[1].Value; !(v < 0.7) {
@@ -123,7 +126,8 @@ func TestArcs(t *testing.T) {
 	for i, a := range angles { // perfect codes
 		in.Codes.Data[2*i+1], in.Codes.Data[2*i] = math.Sincos(a * math.Pi / 180)
 	}
-	if results, err = metrics.Evaluate(context.Background(), in, 1, choices[2:]); err != nil || !(results[0].Value < 1e-12) || len(results[0].Notes) > 0 {
+	if results, err = metrics.Evaluate(context.Background(), in, 1, choices[2:]); err != nil ||
+		!(results[0].Value < 1e-12) || len(results[0].Notes) > 0 {
 		t.Errorf("D_LSBD of the exact angles: %+v, %v", results, err)
 	}
 }

@@ -205,7 +205,8 @@ func TestDCIOracles(t *testing.T) {
 			}
 		}
 	}
-	r := computeDCI(t, &DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 24}, Ties: "random"}, gridInput(factors, 3, tests[3].code), 1)
+	r := computeDCI(t, &DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 24}, Ties: "random"},
+		gridInput(factors, 3, tests[3].code), 1)
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "all importances are 0") {
 		t.Errorf("constant codes: %q", r.Notes)
 	}
@@ -231,7 +232,8 @@ func TestDCIThreads(t *testing.T) {
 	if other := computeDCI(t, m, in, 8); reflect.DeepEqual(one, other) {
 		t.Error("the seed has no effect")
 	}
-	for score, part := range map[DCIScore]string{Disentanglement: "disentanglement", Completeness: "completeness", Informativeness: "informativeness_test"} {
+	for score, part := range map[DCIScore]string{Disentanglement: "disentanglement", Completeness: "completeness",
+		Informativeness: "informativeness_test"} {
 		m.Score = score
 		if r := computeDCI(t, m, in, 7); r.Value != one.Part(part)[0] {
 			t.Errorf("%s is %v, want %v", score, r.Value, one.Part(part))

@@ -24,7 +24,8 @@ func TestDescriptionLength(t *testing.T) {
 		in.Codes.Data = append(in.Codes.Data, row...)
 	}
 	r := compute(t, named("description-length"), in)
-	if r.Value != 61 || r.Part("options")[0] != 1 || r.Part("values")[0] != 60 || r.Part("flat")[0] != 256 || !(math.Abs(r.Part("tree")[0]-(2+2+9)*math.Log2(3)-3) <= 1e-12) {
+	if r.Value != 61 || r.Part("options")[0] != 1 || r.Part("values")[0] != 60 || r.Part("flat")[0] != 256 ||
+		!(math.Abs(r.Part("tree")[0]-(2+2+9)*math.Log2(3)-3) <= 1e-12) {
 		t.Errorf("%+v", r)
 	}
 	near(t, "of 64 bits", compute(t, &DescriptionLength{Bits: 64}, in).Value, 121, 0)
@@ -32,7 +33,8 @@ func TestDescriptionLength(t *testing.T) {
 	near(t, "flat", value(t, "description-length", in), 320, 0)
 	in.Hierarchy, in.Codes.Data[0] = h, 3
 	must.ErrorOf(named("description-length").Compute(ctx, in))(t, "codes: row 0, column 0 is 3; want an option")
-	for want, broken := range map[string]hierarchy.Hierarchy{"the hierarchy of the codes is not known": nil, "the hierarchy of the codes has 1 dimensions": {c}} {
+	for want, broken := range map[string]hierarchy.Hierarchy{"the hierarchy of the codes is not known": nil,
+		"the hierarchy of the codes has 1 dimensions": {c}} {
 		in.Hierarchy = broken
 		must.ErrorOf(named("description-length").Compute(ctx, in))(t, want)
 	}

@@ -308,7 +308,8 @@ func (negate) Compute(_ context.Context, in *Input) (Result, error) {
 func TestEvaluate(t *testing.T) {
 	in := input(noisy(0.2, perfect), 8, 8)
 	before := slices.Clone(in.Codes.Data)
-	results, err := Evaluate(ctx, in, 0, []Choice{{Name: "dlsbd", Value: dlsbd()}, {Name: "dlsbd-workshop", Value: &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}}})
+	results, err := Evaluate(ctx, in, 0,
+		[]Choice{{Name: "dlsbd", Value: dlsbd()}, {Name: "dlsbd-workshop", Value: &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}}})
 	must.OK(t, err)
 	if len(results) != 2 || results[0].Name != "dlsbd" || results[0].Better != LowerIsBetter {
 		t.Errorf("results %+v", results)

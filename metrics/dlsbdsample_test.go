@@ -268,7 +268,8 @@ func TestArbitraryPlanes(t *testing.T) {
 	for name, rows := range map[string]int{"grid": 24 * 10, "sample": 150} {
 		in := rowsOf(input(two(0.7), 24, 10), rows)
 		r := compute(t, dlsbd(), in)
-		if v := r.Part("per_subgroup")[0]; !(v >= 0.05) || !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "for a is arbitrary") }) {
+		if v := r.Part("per_subgroup")[0]; !(v >= 0.05) ||
+			!slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "for a is arbitrary") }) {
 			t.Errorf("%s: %v, notes %v; want a warning", name, v, r.Notes)
 		}
 		in = rowsOf(input(two(0), 24, 10), rows)
@@ -308,7 +309,8 @@ func TestSampledObjects(t *testing.T) {
 	near(t, "each", compute(t, dlsbd(), some).Value, 0, 1e-18)
 	few := rowsOf(in, 10)
 	must.ErrorOf(dlsbd().Compute(ctx, few))(t, "objects: together")
-	part := &Input{Factors: in.Factors, Levels: in.Levels[:2*(4*24+3)], Codes: matrix.Matrix{Rows: 4*24 + 3, Cols: in.Codes.Cols, Data: in.Codes.Data[:(4*24+3)*in.Codes.Cols]}}
+	part := &Input{Factors: in.Factors, Levels: in.Levels[:2*(4*24+3)],
+		Codes: matrix.Matrix{Rows: 4*24 + 3, Cols: in.Codes.Cols, Data: in.Codes.Data[:(4*24+3)*in.Codes.Cols]}}
 	r := compute(t, dlsbd(), part)
 	near(t, "without the fifth object", r.Value, 0, 1e-18)
 	if !slices.Contains(r.Notes, "1 of 5 objects have too few rows and are left out") {

@@ -87,7 +87,8 @@ func TestDownstreamOracles(t *testing.T) {
 		near(t, "the smallest size", r4.Part("per_size")[0], average(r4.Grids[0].Values[0]), 1e-12)
 		r := must.Get(Evaluate(ctx, in, 1, []Choice{{Name: "downstream", Value: downstream(p, 12, 6, 100)}}))(t)
 		g := r[0].Grids[0]
-		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 || !slices.Contains(r[0].Notes, "there are 12 rows for training: the sizes 100 are left out") {
+		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 ||
+			!slices.Contains(r[0].Notes, "there are 12 rows for training: the sizes 100 are left out") {
 			t.Errorf("%s: %+v", p, r[0])
 		}
 		m := downstream(p, 12)

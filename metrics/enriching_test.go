@@ -61,7 +61,8 @@ func goldens(t *testing.T, want map[string]expectation) (check func(key string, 
 	}, checked
 }
 
-var measures = map[string]factor.Deviation{"rad": factor.Radius, "mad": factor.MAD, "var": factor.Variance, "diam": factor.Diameter, "mpd": factor.MPD}
+var measures = map[string]factor.Deviation{"rad": factor.Radius, "mad": factor.MAD, "var": factor.Variance,
+	"diam": factor.Diameter, "mpd": factor.MPD}
 
 func TestEnrichingGolden(t *testing.T) {
 	var golden map[string]map[string]expectation

@@ -76,12 +76,14 @@ func TestClassesAreNotLevels(t *testing.T) {
 	for _, e := range Registry.Entries {
 		err := Suits(in, []Choice{{Name: e.Name, Value: e.New()}})
 		if refused := errors.Is(err, MissingLevels); refused == (readsNoLevels(e.New()) || slices.Contains(fromClasses, e.Name)) {
-			t.Errorf("%s: error %v; want %v exactly for metrics that need levels and cannot use classes (the list fromClasses)", e.Name, err, MissingLevels)
+			t.Errorf("%s: error %v; want %v exactly for metrics that need levels and cannot use classes (the list fromClasses)",
+				e.Name, err, MissingLevels)
 		}
 	}
 	results, err := Evaluate(context.Background(), in, 0, []Choice{{Name: "variance", Value: NewSubCodeDeviation(factor.Variance)}})
 	const want = (1+14.0/9)/2 + 6.25 // classes {0, 1} and {2, 3, 4} of x, {1, 3} of y
-	if err != nil || !(math.Abs(results[0].Value-want) <= 1e-12) || results[0].Basis.String() != "5 of 6 rows (1 without a known level; y: 3 with an unknown level), 3 groups of at least 2 rows" {
+	if err != nil || !(math.Abs(results[0].Value-want) <= 1e-12) ||
+		results[0].Basis.String() != "5 of 6 rows (1 without a known level; y: 3 with an unknown level), 3 groups of at least 2 rows" {
 		t.Errorf("%+v, error %v; want %v", results, err, want)
 	}
 	for want, c := range map[string]*similarity.Classes{

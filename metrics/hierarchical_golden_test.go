@@ -77,7 +77,8 @@ func TestPurityGolden(t *testing.T) {
 	readJSON(t, filepath.Join(dir, "expected.json"), &want)
 	paths, labels := golden[int](t, dir, "factors.npy"), golden[int](t, dir, "component_label.npy")
 	n := len(labels.Data)
-	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: paths.Data, Factors: ordinals(4), Components: labels.Data}
+	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: paths.Data,
+		Factors: ordinals(4), Components: labels.Data}
 	purity := compute(t, named("purity"), in)
 	near(t, "purity", purity.Value, want["purity"].numbers()[0], want["purity"].Tolerance)
 	near(t, "coverage", compute(t, named("coverage"), in).Value, want["coverage"].numbers()[0], want["coverage"].Tolerance)

@@ -16,7 +16,8 @@ import (
 // labelled returns an input with two categorical factors.
 func labelled(components []int, levels ...int) *Input {
 	n := len(components)
-	return &Input{Codes: matrix.Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: levels, Factors: ordinals(3, 3), Components: components}
+	return &Input{Codes: matrix.Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: levels,
+		Factors: ordinals(3, 3), Components: components}
 }
 
 func TestPurity(t *testing.T) {

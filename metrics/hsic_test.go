@@ -36,7 +36,8 @@ func TestHSICLoss(t *testing.T) {
 	in := kernelRows(200)
 	g := gorgonia.NewGraph()
 	node := func(name string, cols int, data []float64) *gorgonia.Node {
-		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(len(data)/cols, cols), tensor.WithBacking(data))))
+		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(len(data)/cols, cols), tensor.WithBacking(data))))
 	}
 	var turns, levels []float64
 	for i := range in.Codes.Rows {

@@ -70,7 +70,8 @@ func TestInformativenessOracles(t *testing.T) {
 		near(t, string(fit)+" error of a factor", r.Part("per_factor")[0], 0.5, 1e-12)
 	}
 	near(t, "mae of constant codes", value(t, "mae", constant), (1.0/3+1.0/3+0.3)/3, 1e-12)
-	if constant.Stream != nil || value(t, "mse", subset(perfect, []int{5})) != 0 || value(t, "contraction-mean", subset(perfect, []int{5})) != 0 {
+	if constant.Stream != nil || value(t, "mse", subset(perfect, []int{5})) != 0 ||
+		value(t, "contraction-mean", subset(perfect, []int{5})) != 0 {
 		t.Error("one row")
 	}
 }
@@ -188,7 +189,8 @@ func TestLeftInverseInvariance(t *testing.T) {
 }
 
 // chance lists the metrics that draw rows or break ties at random.
-var chance = map[string]bool{"sampled": true, "dci-regression": true, "sap": true, "explicitness": true, "beta-vae": true, "factor-vae": true, "dci": true, "downstream": true, "r4": true, "r4c": true, "knn": true, "probe": true}
+var chance = map[string]bool{"sampled": true, "dci-regression": true, "sap": true, "explicitness": true,
+	"beta-vae": true, "factor-vae": true, "dci": true, "downstream": true, "r4": true, "r4c": true, "knn": true, "probe": true}
 
 // Every deterministic metric is invariant to the order of rows, and no metric changes its input.
 func TestMetricsArePure(t *testing.T) {

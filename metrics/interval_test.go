@@ -151,7 +151,8 @@ func TestIntervalRepeats(t *testing.T) {
 	if !reflect.DeepEqual(list[1].Interval, alone.Interval) || calls != 10 {
 		t.Errorf("sap has %+v, alone %+v after %d calls", list[1].Interval, alone.Interval, calls)
 	}
-	if i := list[0].Interval; i.Way != interval.Rows || i.Repeats != 10 || i.Percent != 90 || !(i.Low < i.Estimate && i.Estimate < i.High) || !(i.Error > 0) {
+	if i := list[0].Interval; i.Way != interval.Rows || i.Repeats != 10 || i.Percent != 90 ||
+		!(i.Low < i.Estimate && i.Estimate < i.High) || !(i.Error > 0) {
 		t.Errorf("mse has %+v", i)
 	}
 	if i := list[1].Interval; i.Way != interval.Draws {
@@ -185,7 +186,8 @@ func TestIntervalOfRanges(t *testing.T) {
 			scaled.Exact[j] = append(scaled.Exact[j], (v-low)/(high-low))
 		}
 	}
-	for _, text := range []string{"mse: {units: U}", "contraction-mean: {units: U}", `logic: {units: U, sentence: "forall[mean] i: z[0](i) =[squared] y.size(i)"}`} {
+	for _, text := range []string{"mse: {units: U}", "contraction-mean: {units: U}",
+		`logic: {units: U, sentence: "forall[mean] i: z[0](i) =[squared] y.size(i)"}`} {
 		var values []float64
 		for units, in := range map[string]*Input{"range": in, "as-given": &scaled} {
 			var read struct {
@@ -225,14 +227,16 @@ func TestIntervalErrors(t *testing.T) {
 		}
 	}
 	sparse := intervals(t, population(300, rng.New(1, "few")), 1, Intervals{Percent: 95}, choice("mutual-information"))[0]
-	if sparse.Interval != nil || !strings.Contains(sparse.Notes[0], "no interval: 300 rows are too few to count 400 cells; want at least 800") {
+	if sparse.Interval != nil ||
+		!strings.Contains(sparse.Notes[0], "no interval: 300 rows are too few to count 400 cells; want at least 800") {
 		t.Errorf("300 rows: %+v", sparse)
 	}
 	few := intervals(t, population(20, rng.New(1, "few")), 1, Intervals{Percent: 95}, choice("mse"))[0]
 	if few.Interval != nil || !strings.Contains(few.Notes[0], "no interval: 20 rows are too few") {
 		t.Errorf("20 rows: %+v", few)
 	}
-	stranger := intervals(t, population(100, rng.New(1, "few")), 1, Intervals{Percent: 95}, Choice{Name: "own", Value: own{Result{Value: 1}}})[0]
+	stranger := intervals(t, population(100, rng.New(1, "few")), 1, Intervals{Percent: 95},
+		Choice{Name: "own", Value: own{Result{Value: 1}}})[0]
 	if stranger.Interval != nil || !strings.Contains(stranger.Notes[0], "the metric does not say how") {
 		t.Errorf("a metric without a way: %+v", stranger)
 	}
@@ -277,7 +281,8 @@ func TestIntervalStopped(t *testing.T) {
 			}
 		}}
 		err = s.Add(some, in, 1, c, results)
-		if !errors.Is(err, context.Canceled) || results[0].Interval == nil || results[0].Interval.Repeats != 12 || results[0].Interval.Way != way {
+		if !errors.Is(err, context.Canceled) || results[0].Interval == nil || results[0].Interval.Repeats != 12 ||
+			results[0].Interval.Way != way {
 			t.Errorf("%s: error %v, interval %+v", name, err, results[0].Interval)
 		}
 		few, stopSoon := context.WithCancel(ctx)

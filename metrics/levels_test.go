@@ -24,7 +24,8 @@ func TestLevelsOfSubCodes(t *testing.T) {
 	for d, want := range map[factor.Deviation][]float64{factor.Radius: {1, 1.2}, factor.Variance: {1, 2.4 * 2.4 * 7 / 64}} {
 		m := NewSubCodeDeviation(d)
 		parts := must.Get(m.Levels(ctx, in))(t)
-		if got := parts[0].Values; len(parts) != 1 || parts[0].Name != "x" || len(got) != 2 || !(math.Abs(got[0]-want[0]) <= 1e-12) || !(math.Abs(got[1]-want[1]) <= 1e-12) {
+		if got := parts[0].Values; len(parts) != 1 || parts[0].Name != "x" || len(got) != 2 ||
+			!(math.Abs(got[0]-want[0]) <= 1e-12) || !(math.Abs(got[1]-want[1]) <= 1e-12) {
 			t.Errorf("%v: %+v, want %v", d, parts, want)
 		}
 		near(t, d.String(), compute(t, m, in).Value, m.Aggregate.Of(slices.Clone(want)), 1e-12)

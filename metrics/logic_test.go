@@ -301,7 +301,8 @@ func TestLogicMoves(t *testing.T) {
 // A sentence about codes measures images without factors, but a sentence about factors does not.
 func TestLogicWithoutFactors(t *testing.T) {
 	whole, _ := gappy()
-	in := &Input{Codes: whole.Codes, Levels: make([]int, whole.Codes.Rows), Factors: []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}}
+	in := &Input{Codes: whole.Codes, Levels: make([]int, whole.Codes.Rows),
+		Factors: []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}}
 	alone := sentence(t, "forall[mean] i: z[0](i) =[squared] 0")
 	want := 0.0
 	for i := range in.Codes.Rows {
@@ -407,7 +408,8 @@ func TestLogicConfig(t *testing.T) {
 	must.OK(t, config.Load("again.yaml", text, &c))
 	for i, m := range c.Metrics {
 		a, b := first[i].Value.(*Logic), m.Value.(*Logic)
-		if a.Sentence.String() != b.Sentence.String() || a.Name != b.Name || fmt.Sprint(a.Codes) != fmt.Sprint(b.Codes) || a.Tuples != b.Tuples || a.Units != b.Units {
+		if a.Sentence.String() != b.Sentence.String() || a.Name != b.Name || fmt.Sprint(a.Codes) != fmt.Sprint(b.Codes) ||
+			a.Tuples != b.Tuples || a.Units != b.Units {
 			t.Errorf("%+v is read again as %+v", a, b)
 		}
 	}

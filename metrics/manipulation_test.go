@@ -44,12 +44,14 @@ func TestManipulation(t *testing.T) {
 			}
 		}
 	}
-	if g.Name != "manipulation" || !slices.Equal(g.Rows, []string{"z0", "z1", "z2", "z3", "z4"}) || !slices.Equal(g.Columns, []string{"a", "b"}) {
+	if g.Name != "manipulation" || !slices.Equal(g.Rows, []string{"z0", "z1", "z2", "z3", "z4"}) ||
+		!slices.Equal(g.Columns, []string{"a", "b"}) {
 		t.Errorf("%+v", g)
 	}
 
 	// Groups of different sizes: 0 and 2 at b = 0, and 0, 3 and 6 at b = 1. The order of the rows does not matter.
-	in = &Input{Factors: in.Factors, Levels: []int{2, 1, 0, 0, 1, 1, 0, 1, 1, 0, 2, 2}, Codes: matrix.Matrix{Rows: 6, Cols: 1, Data: []float64{6, 0, 3, 0, 2, 100}}}
+	in = &Input{Factors: in.Factors, Levels: []int{2, 1, 0, 0, 1, 1, 0, 1, 1, 0, 2, 2},
+		Codes: matrix.Matrix{Rows: 6, Cols: 1, Data: []float64{6, 0, 3, 0, 2, 100}}}
 	g = manipulation(t, in, "manipulation")
 	if want := (2.0 + 18) / 3; !(math.Abs(g.Values[0][0]-want) <= 1e-12) {
 		t.Errorf("%v, want %v", g.Values[0][0], want)
@@ -80,7 +82,8 @@ func TestManipulationOfMany(t *testing.T) {
 		t.Errorf("%d groups, %d degrees of freedom", len(groups), freedom)
 	}
 	g := manipulation(t, in, "x")
-	if want := 31.0 * 30 / 12; !(math.Abs(g.Values[0][0]-want) <= 1e-9*want) || !(math.Abs(g.Values[1][0]-1) <= 0.05) || !(math.Abs(g.Values[1][1]-1) <= 0.05) {
+	if want := 31.0 * 30 / 12; !(math.Abs(g.Values[0][0]-want) <= 1e-9*want) || !(math.Abs(g.Values[1][0]-1) <= 0.05) ||
+		!(math.Abs(g.Values[1][1]-1) <= 0.05) {
 		t.Errorf("%v, want %v and 1", g.Values, want)
 	}
 }
@@ -107,7 +110,8 @@ func TestMEDSelect(t *testing.T) {
 		t.Errorf("selected %v, %v", selected, err)
 	}
 	best, err := m.Compute(t.Context(), in)
-	if err != nil || len(best.Part("selected")) != 2 || int(best.Part("selected")[0]) != selected[0] || int(best.Part("selected")[1]) != selected[1] {
+	if err != nil || len(best.Part("selected")) != 2 || int(best.Part("selected")[0]) != selected[0] ||
+		int(best.Part("selected")[1]) != selected[1] {
 		t.Errorf("the metric selects %v, %v", best.Part("selected"), err)
 	}
 	in.Factors = in.Factors[:1]

@@ -25,7 +25,8 @@ func TestConfig(t *testing.T) {
 	if err != nil || !strings.Contains(string(again), "omega: 5") {
 		t.Errorf("%s, %v", again, err)
 	}
-	for _, bad := range []string{"metrics: [dlsb]", "metrics: [{dlsbd: {omega: 0}}]", "metrics: [{dlsbd: {aggregate: median}}]", "metrics: [{dlsbd: {omega: 1.5}}]"} {
+	for _, bad := range []string{"metrics: [dlsb]", "metrics: [{dlsbd: {omega: 0}}]",
+		"metrics: [{dlsbd: {aggregate: median}}]", "metrics: [{dlsbd: {omega: 1.5}}]"} {
 		n, err := config.Parse("test.yaml", []byte(bad))
 		if err == nil {
 			err = n.Decode(&got)

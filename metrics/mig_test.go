@@ -62,7 +62,8 @@ func TestMIGGolden(t *testing.T) {
 			}
 			for c, row := range want["mutual_information_nats"].Value.([]any) {
 				for j, w := range row.([]any) {
-					near(t, fmt.Sprintf("information of %s about %s", r.Grids[0].Rows[c], r.Grids[0].Columns[j]), r.Grids[0].Values[c][j], w.(float64), 1e-9)
+					near(t, fmt.Sprintf("information of %s about %s", r.Grids[0].Rows[c], r.Grids[0].Columns[j]),
+						r.Grids[0].Values[c][j], w.(float64), 1e-9)
 				}
 			}
 		})
@@ -127,9 +128,11 @@ func TestBinning(t *testing.T) {
 	near(t, "one bin", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 1, Binning: mutual.EqualCount}, Gap: "columns"}, in).Value, 0, 0)
 	// the largest possible codes
 	huge := gridInput(ordinals(2), 2, func(l []int, z []float64) { z[0] = math.MaxFloat64 * float64(2*l[0]-1) })
-	near(t, "largest codes", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualWidth}, Gap: "columns"}, huge).Value, 1, 1e-12)
+	near(t, "largest codes", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualWidth},
+		Gap: "columns"}, huge).Value, 1, 1e-12)
 	// two bins of equal count split ten levels in halves
-	near(t, "two bins", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualCount}, Gap: "columns"}, in).Value, math.Log(2)/math.Log(10), 1e-12)
+	near(t, "two bins", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualCount}, Gap: "columns"},
+		in).Value, math.Log(2)/math.Log(10), 1e-12)
 }
 
 // Between factors, the gap is divided by the largest entropy of the factors.
@@ -142,9 +145,11 @@ func TestGapOfFactors(t *testing.T) {
 		near(t, r.Parts[0].Labels[c], r.Part("per_column")[c], want, 1e-12)
 	}
 	in = gridInput(ordinals(2, 8), 1, func(l []int, z []float64) { z[0] = float64(l[0] + 2*(l[1]/2)) }) // 1 bit of f0, 2 of f1's 3 bits
-	near(t, "one column", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in).Value, 1.0/3, 1e-12)
+	near(t, "one column", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth},
+		Gap: "factors"}, in).Value, 1.0/3, 1e-12)
 	in = gridInput(ordinals(1, 8), 1, func(_ []int, z []float64) { z[0] = 7 })
-	near(t, "a constant column and a factor of one level", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in).Value, 0, 0)
+	near(t, "a constant column and a factor of one level",
+		compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in).Value, 0, 0)
 }
 
 func TestMIGErrors(t *testing.T) {

@@ -114,7 +114,8 @@ func TestUnknownLevels(t *testing.T) {
 				near(t, "value", r.Value, evaluated(t, whole, c).Value, 0)
 			case AllLevels:
 				near(t, "value", r.Value, evaluated(t, kept(some, 0, 1, 2), c).Value, 0)
-				if n := some.Codes.Rows - kept(some, 0, 1, 2).Codes.Rows; !strings.Contains(basis, fmt.Sprintf("%d with an unknown level", n)) || r.Basis.Rows != 400-n {
+				if n := some.Codes.Rows - kept(some, 0, 1, 2).Codes.Rows; !strings.Contains(basis,
+					fmt.Sprintf("%d with an unknown level", n)) || r.Basis.Rows != 400-n {
 					t.Errorf("basis %q does not say that %d rows are left out", basis, n)
 				}
 			case EachLevel:
@@ -128,7 +129,8 @@ func TestUnknownLevels(t *testing.T) {
 				}
 				near(t, "value", r.Value, mean, 1e-15)
 			}
-			if n := 400 - kept(some, 0).Codes.Rows; needs != NoLevels && needs != AllLevels && !strings.Contains(basis, fmt.Sprintf("%s: %d with an unknown level", some.Factors[0].Name, n)) {
+			if n := 400 - kept(some, 0).Codes.Rows; needs != NoLevels && needs != AllLevels && !strings.Contains(basis,
+				fmt.Sprintf("%s: %d with an unknown level", some.Factors[0].Name, n)) {
 				t.Errorf("basis %q does not count the rows left out", basis)
 			}
 		})
@@ -207,7 +209,8 @@ func TestOneFactorLeft(t *testing.T) {
 	}
 	for _, name := range []string{"sap", "explicitness"} {
 		r := evaluated(t, some, []Choice{choice(name)})
-		if part := r.Part("per_factor"); len(part) != 1 || part[0] != r.Value || !strings.Contains(strings.Join(r.Notes, "; "), "factor f1 is left out: ") {
+		if part := r.Part("per_factor"); len(part) != 1 || part[0] != r.Value ||
+			!strings.Contains(strings.Join(r.Notes, "; "), "factor f1 is left out: ") {
 			t.Errorf("%s: per_factor %v, notes %q", name, part, r.Notes)
 		}
 	}
@@ -249,8 +252,10 @@ func TestColumnsOfKnownFactors(t *testing.T) {
 	}
 	few := some
 	few.Codes = in.Codes.Columns([]int{0, 2, 4, 6})
-	must.Equal(t, evaluated(t, &few, []Choice{{"direct", &FactorVAE{Batch: 8, Train: 100, Test: 100, Direct: true}}}).Value, 1, "votes for the columns of their factors")
-	must.ErrorOf(Evaluate(ctx, &some, 3, []Choice{{"unknown", &SubCodeDeviation{Codes: factor.SubCodes{"f0": {1}}}}}))(t, "no factor with columns has a known level", "columns of an unknown factor")
+	must.Equal(t, evaluated(t, &few,
+		[]Choice{{"direct", &FactorVAE{Batch: 8, Train: 100, Test: 100, Direct: true}}}).Value, 1, "votes for the columns of their factors")
+	must.ErrorOf(Evaluate(ctx, &some, 3, []Choice{{"unknown", &SubCodeDeviation{Codes: factor.SubCodes{"f0": {1}}}}}))(t,
+		"no factor with columns has a known level", "columns of an unknown factor")
 }
 
 func evaluated(t *testing.T, in *Input, c []Choice) Result {

@@ -39,7 +39,8 @@ func TestProjectedIsProjection(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"mse", "{me: {fit: least-squares}}"} {
-		near(t, text, evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")}).Value, evaluated(t, in, []Choice{chosen(t, text)}).Value, 1e-9)
+		near(t, text, evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")}).Value,
+			evaluated(t, in, []Choice{chosen(t, text)}).Value, 1e-9)
 	}
 }
 

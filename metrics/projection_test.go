@@ -20,7 +20,8 @@ func projected(t *testing.T) *Input {
 	t.Helper()
 	dir := "testdata/projection"
 	codes, levels := golden[float64](t, dir, "codes.npy"), golden[int](t, dir, "factors.npy")
-	in := &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data, Factors: ordinals(5, 6, 3, 4)}
+	in := &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data,
+		Factors: ordinals(5, 6, 3, 4)}
 	in.Factors[1].Kind, in.Factors[2].Kind = factor.Circular, factor.Categorical
 	return in
 }

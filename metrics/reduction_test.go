@@ -44,7 +44,8 @@ func TestReduction(t *testing.T) {
 		t.Errorf("no fewer components than columns: %+v, want %+v", got, want)
 	}
 	for want, components := range map[string]int{"components: -1 is negative": -1, "there is 1 code column": 1} {
-		for _, metric := range []Metric{&MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "columns", Reduction: Reduction{Components: components}},
+		for _, metric := range []Metric{&MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth},
+			Gap: "columns", Reduction: Reduction{Components: components}},
 			&SAP{Score: "correlation", Cost: 1, TrainTest: TrainTest{TrainRows: 30}, Reduction: Reduction{Components: components}}} {
 			must.ErrorOf(metric.Compute(ctx, rotated))(t, want)
 		}

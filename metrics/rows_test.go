@@ -14,7 +14,8 @@ import (
 func ragged() *Input {
 	in := &Input{Factors: ordinals(3, 2, 2)}
 	s := rng.New(8, "ragged")
-	for _, row := range [][]int{{0, 0, 0}, {0, 0, 0}, {0, 1, 0}, {1, 0, 1}, {1, 0, 0}, {1, 1, 1}, {2, 1, 0}, {2, 1, 1}, {2, 1, factor.Unknown}, {0, 1, 1}, {1, 0, factor.Unknown}} {
+	for _, row := range [][]int{{0, 0, 0}, {0, 0, 0}, {0, 1, 0}, {1, 0, 1}, {1, 0, 0}, {1, 1, 1}, {2, 1, 0}, {2, 1, 1},
+		{2, 1, factor.Unknown}, {0, 1, 1}, {1, 0, factor.Unknown}} {
 		in.Levels = append(in.Levels, row...)
 		in.Codes.Data = append(in.Codes.Data, float64(row[0])+0.4*s.NormFloat64(), float64(row[1])-0.5*float64(row[0])+0.3*s.NormFloat64())
 		in.Codes.Rows++

@@ -46,7 +46,8 @@ func TestSampledCircles(t *testing.T) {
 func TestSampledMany(t *testing.T) {
 	in, _ := encoded(t, "entanglement")
 	for _, text := range []string{"mig", "modularity"} {
-		near(t, text, evaluated(t, in, []Choice{chosen(t, "{sampled: {rows: 200000, of: "+text+"}}")}).Value, evaluated(t, in, []Choice{chosen(t, text)}).Value, 0.01)
+		near(t, text, evaluated(t, in, []Choice{chosen(t, "{sampled: {rows: 200000, of: "+text+"}}")}).Value,
+			evaluated(t, in, []Choice{chosen(t, text)}).Value, 0.01)
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 // sizedCodes returns codes of three factors, scaled by size.
 func sizedCodes(size float64) *Input {
 	random := rng.New(1, "sizes")
-	kinds := []factor.Factor{{Name: "a", Size: 4, Kind: factor.Ordinal}, {Name: "b", Size: 3, Kind: factor.Ordinal}, {Name: "c", Size: 8, Kind: factor.Circular}}
+	kinds := []factor.Factor{{Name: "a", Size: 4, Kind: factor.Ordinal}, {Name: "b", Size: 3, Kind: factor.Ordinal},
+		{Name: "c", Size: 8, Kind: factor.Circular}}
 	in := gridInput(kinds, 5, func(l []int, z []float64) {
 		turn := 2 * math.Pi * float64(l[2]) / 8
 		copy(z, []float64{float64(l[0]), float64(l[1]) - 0.5*float64(l[0]), math.Cos(turn), math.Sin(turn), 0})
@@ -115,7 +116,8 @@ func TestCoarseForTrees(t *testing.T) {
 		r4, regression, downstream := choice("r4"), choice("dci-regression"), choice("downstream")
 		downstream.Value.(*Downstream).Predictor = "boosted"
 		for _, c := range []Choice{choice("dci"), regression, r4, downstream} {
-			if got := strings.Join(evaluated(t, in, []Choice{c}).Notes, "; "); !strings.Contains(got, at.want) || at.want == "" && strings.Contains(got, "steps") {
+			if got := strings.Join(evaluated(t, in, []Choice{c}).Notes, "; "); !strings.Contains(got, at.want) ||
+				at.want == "" && strings.Contains(got, "steps") {
 				t.Errorf("%s of codes times %g plus %g: note %q, want %q", c.Name, at.size, at.offset, got, at.want)
 			}
 		}

@@ -40,7 +40,8 @@ func largeInput() *Input {
 }
 
 // quick lists metrics that read each row at most once, and end quickly without checks.
-var quick = map[string]bool{"purity": true, "coverage": true, "h-error": true, "description-length": true, "total-correlation": true, "wasserstein-correlation": true}
+var quick = map[string]bool{"purity": true, "coverage": true, "h-error": true, "description-length": true,
+	"total-correlation": true, "wasserstein-correlation": true}
 
 // Every metric ends with its context: at once if the context has ended, otherwise at the next check. Checks are
 // frequent: the work between two checks is a small fraction of the total.

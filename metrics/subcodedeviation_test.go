@@ -22,7 +22,8 @@ var allMeasures = []factor.Deviation{factor.Variance, factor.MAD, factor.Radius,
 func TestSpreadByHand(t *testing.T) {
 	in := &Input{Codes: matrix.Matrix{Rows: 5, Cols: 1, Data: []float64{0, 0, 3, 3, 10}}, Levels: []int{0, 0, 0, 0, 2},
 		Factors: ordinals(4)}
-	want := map[factor.Deviation]float64{factor.Variance: 2.25 / 2, factor.MAD: 1.5 / 2, factor.Radius: 1.5, factor.Diameter: 3, factor.MPD: 0.75 / 2} // mean over the two levels that occur, or maximum
+	want := map[factor.Deviation]float64{factor.Variance: 2.25 / 2, factor.MAD: 1.5 / 2, factor.Radius: 1.5,
+		factor.Diameter: 3, factor.MPD: 0.75 / 2} // mean over the two levels that occur, or maximum
 	for m, w := range want {
 		near(t, m.String(), compute(t, NewSubCodeDeviation(m), in).Value, w, 1e-12)
 		for a, w2 := range map[factor.Aggregate]float64{factor.Mean: 0.5, factor.Sum: 1, factor.Max: 1, factor.MeanSquare: math.NaN()} {
@@ -260,7 +261,8 @@ func TestSpreadConfig(t *testing.T) {
 		t.Errorf("%s: %v", again, err)
 	}
 	v := got.Metrics[2].Value.(*SubCodeDeviation)
-	if v.Deviation != factor.Variance || v.Aggregate != factor.Max || v.Assign != AssignBest || fmt.Sprint(v.Codes) != "map[shape:[0 2]]" || !v.Standardise {
+	if v.Deviation != factor.Variance || v.Aggregate != factor.Max || v.Assign != AssignBest ||
+		fmt.Sprint(v.Codes) != "map[shape:[0 2]]" || !v.Standardise {
 		t.Errorf("%+v", v)
 	}
 	if m := got.Metrics[0].Value.(*SubCodeDeviation); m.Deviation != factor.MPD || m.Samples != 10000 || m.Aggregate != factor.Mean {

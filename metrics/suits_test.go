@@ -108,7 +108,8 @@ func TestZeroSettings(t *testing.T) {
 	in := population(60, rng.New(1, "rows"))
 	for _, e := range entries() {
 		zero := reflect.New(reflect.TypeOf(e.New()).Elem()).Interface().(Metric)
-		if _, err := Evaluate(ctx, in, 1, []Choice{{Name: e.Name, Value: zero}}); err != nil && !strings.HasPrefix(err.Error(), "metric "+e.Name) {
+		if _, err := Evaluate(ctx, in, 1, []Choice{{Name: e.Name, Value: zero}}); err != nil &&
+			!strings.HasPrefix(err.Error(), "metric "+e.Name) {
 			t.Errorf("%s: error %v", e.Name, err)
 		}
 	}
@@ -125,7 +126,8 @@ func TestNoFactors(t *testing.T) {
 		before := *in
 		before.Codes.Data = nil
 		err := Suits(&before, []Choice{{Name: e.Name, Value: m}})
-		if _, blocks := m.(*SubCodeDeviation); blocks && (err == nil || err.Error() != "metric "+e.Name+": there are no factors; want at least one, to have a sub-code") {
+		if _, blocks := m.(*SubCodeDeviation); blocks &&
+			(err == nil || err.Error() != "metric "+e.Name+": there are no factors; want at least one, to have a sub-code") {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 	}

@@ -25,7 +25,8 @@ func unitsInput(t *testing.T, name string) (in *Input, factors []float64) {
 	dir := filepath.Join("testdata/units", name)
 	codes, y := golden[float64](t, dir, "codes.npy"), golden[float64](t, dir, "factors.npy")
 	levels, k := golden[int](t, dir, "factor_index.npy"), y.Shape[1]
-	in = &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data, Exact: make([][]float64, k)}
+	in = &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data}, Levels: levels.Data,
+		Exact: make([][]float64, k)}
 	for j := range k {
 		f := factor.Factor{Name: fmt.Sprint("y", j), Kind: factor.Ordinal}
 		for i := range in.Codes.Rows {
@@ -72,7 +73,8 @@ func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 		in, factors := unitsInput(t, name)
 		shape := tensor.WithShape(in.Codes.Rows, len(in.Factors))
 		g := gorgonia.NewGraph()
-		z := gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(in.Codes.Rows, in.Codes.Cols), tensor.WithBacking(in.Codes.Data)), gorgonia.WithName("z"))
+		z := gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(in.Codes.Rows, in.Codes.Cols),
+			tensor.WithBacking(in.Codes.Data)), gorgonia.WithName("z"))
 		y := gorgonia.NodeFromAny(g, tensor.New(shape, tensor.WithBacking(factors)), gorgonia.WithName("y"))
 		for loss, want := range map[string]struct {
 			metric Metric

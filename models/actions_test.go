@@ -14,7 +14,8 @@ import (
 
 // acted describes data with two actions on each factor.
 func acted(factors ...int) models.Data {
-	d := models.Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 4}, {Name: "c", Size: 4}}}
+	d := models.Data{Height: 16, Width: 16, Channels: 1,
+		Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 4}, {Name: "c", Size: 4}}}
 	for _, k := range factors {
 		d.Actions = append(d.Actions, supervision.Action{Name: "up", Factor: k, Step: 1}, supervision.Action{Name: "down", Factor: k, Step: -1})
 	}

@@ -17,8 +17,9 @@ import (
 )
 
 func TestLogSoftplus(t *testing.T) {
-	gradcheck.CheckAll(t, []gradcheck.Case{{Name: "log softplus", Inputs: []gradcheck.Input{{Shape: []int{8}, Values: []float64{-80, -20, -5, -0.5, 0, 0.5, 5, 80}}},
-		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) { return logSoftplus(n[0]) },
+	gradcheck.CheckAll(t, []gradcheck.Case{{Name: "log softplus",
+		Inputs: []gradcheck.Input{{Shape: []int{8}, Values: []float64{-80, -20, -5, -0.5, 0, 0.5, 5, 80}}},
+		Build:  func(n []*gorgonia.Node) (*gorgonia.Node, error) { return logSoftplus(n[0]) },
 		Want: func(in [][]float64) (want []float64) {
 			for _, s := range in[0] {
 				want = append(want, math.Log(max(s, 0)+math.Log1p(math.Exp(-math.Abs(s)))+1e-8))
@@ -228,7 +229,8 @@ func TestCascadeCodes(t *testing.T) {
 			}
 		}
 	}
-	if plain := cascadeOf(t, &CascadeVAE{Latent: 2, Phases: 15}); len(plain.Spaces()) != 1 || plain.Spaces()[0].Width != 2 || HierarchyOf(plain) != nil {
+	if plain := cascadeOf(t, &CascadeVAE{Latent: 2, Phases: 15}); len(plain.Spaces()) != 1 ||
+		plain.Spaces()[0].Width != 2 || HierarchyOf(plain) != nil {
 		t.Errorf("without categories the spaces are %v; want R^2", fmt.Sprint(plain.Spaces()))
 	}
 }

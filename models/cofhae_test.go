@@ -102,7 +102,8 @@ func TestFlatHierarchy(t *testing.T) {
 }
 
 func TestHierarchySources(t *testing.T) {
-	file := must.Write(t, filepath.Join(t.TempDir(), "h.json"), `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`)
+	file := must.Write(t, filepath.Join(t.TempDir(), "h.json"),
+		`[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`)
 	none := file + "none"
 	must.Write(t, none, `[{"type": "categorical", "options": [[], []]}]`)
 	s := NewCOFHAE()

@@ -54,7 +54,8 @@ func match(m Model, n int, sigma float64, factors []factor.Factor) (*matched, er
 			return p.labels, p.labels, err
 		}}
 	}
-	o, err := losses.Compose(built.Outputs, batch, &p.asked, []losses.Choice{{Name: "score-matching", Value: &losses.ScoreMatchingLoss{Weight: losses.Constant(1), Sigma: sigma, Dequantise: true}}})
+	o, err := losses.Compose(built.Outputs, batch, &p.asked,
+		[]losses.Choice{{Name: "score-matching", Value: &losses.ScoreMatchingLoss{Weight: losses.Constant(1), Sigma: sigma, Dequantise: true}}})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,8 @@ func TestScoreMatchingSlopes(t *testing.T) {
 		"instance": "{layers: [{conv: {channels: 6, stride: 2, activation: softplus}}, {norm: instance}, {activation: elu}, {dense: 9}]}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := energyOf(t, "{width: 4, encoder: "+encoder+"}").New(Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{row, column}}, 1)
+			m, err := energyOf(t, "{width: 4, encoder: "+encoder+"}").New(Data{Height: 16, Width: 16, Channels: 1,
+				Factors: []factor.Factor{row, column}}, 1)
 			must.OK(t, err)
 			p := must.Get(match(m, 6, 0.5, nil))(t)
 			p.fill("slopes")
@@ -226,7 +228,8 @@ func TestEnergyRefusals(t *testing.T) {
 	} {
 		m, err := energyOf(t, c.settings).New(images, 1)
 		must.OK(t, err)
-		if _, err = match(m, 4, 0.1, nil); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "score-matching") {
+		if _, err = match(m, 4, 0.1, nil); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "score-matching") {
 			t.Errorf("%s: error %v; want one of score-matching with %q", c.settings, err, c.want)
 		}
 	}
@@ -248,5 +251,6 @@ func TestEnergyRefusals(t *testing.T) {
 	if m, err = (&Encoder{Encoder: small(16).Encoder, Latent: 3}).New(images, 1); err != nil {
 		t.Fatal(err)
 	}
-	must.ErrorOf(match(m, 4, 0.1, nil))(t, "it needs an energy of images, which this model does not have; want the model ice-beem", "an encoder")
+	must.ErrorOf(match(m, 4, 0.1, nil))(t,
+		"it needs an energy of images, which this model does not have; want the model ice-beem", "an encoder")
 }

@@ -233,7 +233,8 @@ func TestLSBDVAERefuses(t *testing.T) {
 		d.Rotations = len(poseNames(c.of))
 		must.ErrorOf(s.New(d, 1))(t, c.want, c.name)
 	}
-	for want, spaces := range map[string]latent.List{"no two spheres are moved by one rotation": latent.Of(ball), "one rotation moves 4 spheres; want at most 3": latent.Of(ball, ball, ball, ball)} {
+	for want, spaces := range map[string]latent.List{"no two spheres are moved by one rotation": latent.Of(ball),
+		"one rotation moves 4 spheres; want at most 3": latent.Of(ball, ball, ball, ball)} {
 		d := data(pose)
 		d.Rotations = 1
 		must.ErrorOf((&LSBDVAE{Networks: small(16), Latent: spaces, Orthogonal: true}).New(d, 1))(t, want)

@@ -89,7 +89,10 @@ func TestOptionNumbers(t *testing.T) {
 			return got
 		}}})
 	}
-	run("option numbers", func(n []*gorgonia.Node) (*gorgonia.Node, error) { return numberOptions(n[0], n[1], tree.Sizes) }, numbers, weights, values)
+	run("option numbers", func(n []*gorgonia.Node) (*gorgonia.Node,
+		error) {
+		return numberOptions(n[0], n[1], tree.Sizes)
+	}, numbers, weights, values)
 	flat := make([]float64, 0, 27)
 	for row := range 3 {
 		flat = append(append(flat, hard[7*row:7*row+7]...), values.Values[2*row:2*row+2]...)

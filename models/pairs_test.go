@@ -128,7 +128,8 @@ func checkGolden(t *testing.T, name string, dt tensor.Dtype, in *pairGolden, r m
 		if dt == tensor.Float32 {
 			backing = tensor.WithBacking(numeric.Convert[float32](values))
 		}
-		return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(rows, d), gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(rows, d), backing)))
+		return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(rows, d), gorgonia.WithName(name),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(rows, d), backing)))
 	}
 	node := gradcheck.Must(t)
 	mu, l, eps := input("mu", in.Mu), input("log variance", in.LogVar), input("eps", in.Eps)
@@ -252,7 +253,8 @@ func TestPairsOfEqualImages(t *testing.T) {
 	images, twice := slices.Concat(one, one), slices.Concat(noise, noise)
 	base := PairVAE{Networks: small(16), Latent: 3}
 	vae := runPairs(t, pairModel(t, &VAE{Networks: small(16), Latent: 3}), false, images, twice)
-	for name, s := range map[string]Settings{"gvae": &GVAE{base, 1}, "ada-gvae": &AdaGVAE{base}, "ml-vae": &MLVAE{PairVAE: base, K: 1}, "ada-ml-vae": &AdaMLVAE{PairVAE: base}, "product": &AdaMLVAE{base, true}} {
+	for name, s := range map[string]Settings{"gvae": &GVAE{base, 1}, "ada-gvae": &AdaGVAE{base},
+		"ml-vae": &MLVAE{PairVAE: base, K: 1}, "ada-ml-vae": &AdaMLVAE{PairVAE: base}, "product": &AdaMLVAE{base, true}} {
 		got := runPairs(t, pairModel(t, s), true, images, twice)
 		if near(got.total, vae.total) == (name == "product") {
 			t.Errorf("%s: loss %v, of a VAE %v", name, got.total, vae.total)
@@ -265,7 +267,8 @@ func TestAllPrivate(t *testing.T) {
 	images, noise := pairInputs(6)
 	base := PairVAE{Networks: small(16), Latent: 3}
 	vae := runPairs(t, pairModel(t, &VAE{Networks: small(16), Latent: 3}), false, images, noise)
-	for name, s := range map[string]Settings{"gvae": &GVAE{base, 3}, "ml-vae": &MLVAE{base, 3, true}, "slow-vae": &SlowVAE{Networks: small(16), Latent: 3}} {
+	for name, s := range map[string]Settings{"gvae": &GVAE{base, 3}, "ml-vae": &MLVAE{base, 3, true},
+		"slow-vae": &SlowVAE{Networks: small(16), Latent: 3}} {
 		got := runPairs(t, pairModel(t, s), true, images, noise)
 		same := near(got.total, vae.total)
 		for i := range vae.gradients {
@@ -278,7 +281,8 @@ func TestAllPrivate(t *testing.T) {
 	shared := runPairs(t, pairModel(t, &GVAE{base, 0}), true, images, noise)
 	for p := range 3 {
 		at := 6 * p
-		if !slices.Equal(shared.mean[at:at+3], shared.mean[at+3:at+6]) || !slices.Equal(shared.logVariance[at:at+3], shared.logVariance[at+3:at+6]) {
+		if !slices.Equal(shared.mean[at:at+3], shared.mean[at+3:at+6]) ||
+			!slices.Equal(shared.logVariance[at:at+3], shared.logVariance[at+3:at+6]) {
 			t.Errorf("no dimension is private, and pair %d has the means %v", p, shared.mean[at:at+6])
 		}
 	}

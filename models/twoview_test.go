@@ -159,7 +159,8 @@ func TestTwoViewErrors(t *testing.T) {
 
 // Defaults match the papers: group norm in BYOL, batch norm in the other models, 1000 columns.
 func TestTwoViewDefaults(t *testing.T) {
-	for name, norm := range map[string]string{"byol": nn.GroupNorm, "simsiam": nn.BatchNorm, "barlow-twins": nn.BatchNorm, "moco": nn.BatchNorm, "moco-v2": nn.BatchNorm} {
+	for name, norm := range map[string]string{"byol": nn.GroupNorm, "simsiam": nn.BatchNorm, "barlow-twins": nn.BatchNorm,
+		"moco": nn.BatchNorm, "moco-v2": nn.BatchNorm} {
 		e := must.Get(Registry.Lookup(name))(t)
 		var choice nn.EncoderChoice
 		switch s := e.New().(type) {
@@ -209,7 +210,8 @@ func TestCodeViews(t *testing.T) {
 			}
 		}
 		n := len(codes[bothViews]) / 2
-		if !slices.Equal(codes[firstView], codes[bothViews][:n]) || !slices.Equal(codes[secondView], codes[bothViews][n:]) || slices.Equal(codes[firstView], codes[secondView]) {
+		if !slices.Equal(codes[firstView], codes[bothViews][:n]) || !slices.Equal(codes[secondView], codes[bothViews][n:]) ||
+			slices.Equal(codes[firstView], codes[secondView]) {
 			t.Errorf("%s: the codes of the views are not the halves of those of both", name)
 		}
 	}

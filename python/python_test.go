@@ -68,7 +68,8 @@ func TestWheel(t *testing.T) {
 	python := interpreter(t, "numpy, venv, ensurepip")
 	dir := t.TempDir()
 	system := runtime.GOOS + "/" + runtime.GOARCH
-	wheel := filepath.Clean(strings.TrimSpace(command(t, "..", nil, "go", "run", "./tools/wheels", "-out", dir, "-program", program(t), system)))
+	wheel := filepath.Clean(strings.TrimSpace(command(t, "..", nil, "go", "run", "./tools/wheels", "-out", dir, "-program",
+		program(t), system)))
 	env := filepath.Join(dir, "env")
 	command(t, dir, nil, python, "-m", "venv", "--system-site-packages", env)
 	inside := filepath.Join(env, "bin", "python")

@@ -47,7 +47,8 @@ func TestJudges(t *testing.T) {
 		}
 	}
 	must.Equal(t, names, 6, "the checkpoint holds", "parameters of the discriminator")
-	if text, err := os.ReadFile(filepath.Join(whole, rundir.LogFile)); err != nil || !slices.Contains(splitNames(string(text)), "tc-discriminator") {
+	if text, err := os.ReadFile(filepath.Join(whole, rundir.LogFile)); err != nil ||
+		!slices.Contains(splitNames(string(text)), "tc-discriminator") {
 		t.Errorf("the log does not show the discriminator's loss (%v): %s", err, text)
 	}
 }

@@ -59,7 +59,8 @@ func TestViewsOfImages(t *testing.T) {
 		trainIn(t, at, loadViews(t, "views.count=1"), true)
 		sameBits(t, fmt.Sprintf("stopped after %d looks", n), bits(t, at), want)
 	}
-	if _, err := Run(t.Context(), loadViews(t, "views.count=1", "views.pipeline=[flip]"), Options{Dir: filepath.Join(dir, "whole"), Resume: true}); err == nil {
+	if _, err := Run(t.Context(), loadViews(t, "views.count=1", "views.pipeline=[flip]"),
+		Options{Dir: filepath.Join(dir, "whole"), Resume: true}); err == nil {
 		t.Error("a run goes on with other views")
 	}
 }

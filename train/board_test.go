@@ -77,7 +77,8 @@ func TestBoardPictures(t *testing.T) {
 		if err != nil || !bytes.Equal(v.Image.PNG, stored) || v.Description == "" {
 			t.Errorf("%s is not the figure %s, %v: %q", tag, file, err, v.Description)
 		}
-		if size, err := png.DecodeConfig(bytes.NewReader(v.Image.PNG)); err != nil || size.Width != v.Image.Width || size.Height != v.Image.Height {
+		if size, err := png.DecodeConfig(bytes.NewReader(v.Image.PNG)); err != nil || size.Width != v.Image.Width ||
+			size.Height != v.Image.Height {
 			t.Errorf("%s: %d x %d, want %+v, %v", tag, v.Image.Width, v.Image.Height, size, err)
 		}
 	}
@@ -113,7 +114,8 @@ func TestBoardSession(t *testing.T) {
 		}
 		return e.Values[0].Plugin.Content[3]
 	}
-	if _, err := Run(t.Context(), load(t), Options{Dir: dir, Hooks: []engine.Hook{fail}}); !errors.Is(err, broken) || status() != byte(tfevents.Failed) {
+	if _, err := Run(t.Context(), load(t), Options{Dir: dir, Hooks: []engine.Hook{fail}}); !errors.Is(err, broken) ||
+		status() != byte(tfevents.Failed) {
 		t.Errorf("%v, status %d", err, status())
 	}
 	if _, err := Run(endAfter(12), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, ErrStopped) || status() != 0 {

@@ -19,7 +19,8 @@ import (
 // unmeasured returns a config without metrics, and with more images than such a run encodes.
 func unmeasured(t *testing.T, overrides ...string) Config {
 	t.Helper()
-	return sticksConfig(t, append([]string{"dataset.chopsticks.samples=10050", "train.epochs=0", "train.hold_out=0", "metrics=[]"}, overrides...)...)
+	return sticksConfig(t, append([]string{"dataset.chopsticks.samples=10050",
+		"train.epochs=0", "train.hold_out=0", "metrics=[]"}, overrides...)...)
 }
 
 // A run stores the codes that metrics measure. Without metrics, the config decides.
@@ -104,7 +105,8 @@ func TestKeepsNothing(t *testing.T) {
 	for i, overrides := range [][]string{{"train.epochs=1"}, {"train.epochs=2", "metrics.encode=false"}} {
 		c := unmeasured(t, append(overrides, "dataset.chopsticks.samples=300", "train.figures=true")...)
 		trainIn(t, dir, c, i > 0)
-		for _, name := range []string{rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile, "figures/histograms.png", "figures/reconstructions.png"} {
+		for _, name := range []string{rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile,
+			rundir.FitFile, "figures/histograms.png", "figures/reconstructions.png"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != (i == 0) {
 				t.Errorf("%v: %s: %v", overrides, name, err)
 			}

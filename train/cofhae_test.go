@@ -60,7 +60,8 @@ func TestCOFHAE(t *testing.T) {
 	must.OK(t, err)
 	codes := must.Get(e.Codes(context.Background()))(t)
 	in := e.Input(codes)
-	if in.Codes.Rows != 40 || len(e.HeldOut) != 40 || !in.Hierarchy.Equal(in.TrueHierarchy) || len(in.Exact[1]) != 40 || in.Exact[0] != nil || len(in.Paths) != 40 {
+	if in.Codes.Rows != 40 || len(e.HeldOut) != 40 || !in.Hierarchy.Equal(in.TrueHierarchy) || len(in.Exact[1]) != 40 ||
+		in.Exact[0] != nil || len(in.Paths) != 40 {
 		t.Errorf("metrics see %d rows, %+v", in.Codes.Rows, in)
 	}
 	d := e.Data.(datasets.Hierarchical)
@@ -124,7 +125,8 @@ func TestCOFHAEHash(t *testing.T) {
 // again.
 func TestLearnedHierarchy(t *testing.T) {
 	long.NotShort(t)
-	learned := []string{"supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
+	learned := []string{"supervision=none", "model.cofhae.hierarchy=mimosa",
+		"losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
 		"model.cofhae.mimosa={initial_dim: 3, neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}", "metrics=[h-error]"}
 	c := sticksConfig(t, learned...)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -177,7 +179,8 @@ func TestLearnedHierarchy(t *testing.T) {
 		"losses=[assignment]":                   "needs the loss reconstruction",
 		"train.validation.fraction=0.5":         "the earlier stage labels only the images that train",
 	} {
-		must.ErrorOf(Run(context.Background(), sticksConfig(t, append(learned, override)...), Options{Dir: filepath.Join(t.TempDir(), "x")}))(t, want, override)
+		must.ErrorOf(Run(context.Background(), sticksConfig(t, append(learned, override)...),
+			Options{Dir: filepath.Join(t.TempDir(), "x")}))(t, want, override)
 	}
 }
 
@@ -192,13 +195,15 @@ func checkTimings(t *testing.T, dir string) {
 			t.Errorf("%s took %v s", timing.Name, timing.Seconds)
 		}
 	}
-	must.EqualSlices(t, names, []string{"ae", "tangent planes", "similar planes", "components", "edges", "merging", "enclosures", "training", "finishing"}, "timings")
+	must.EqualSlices(t, names, []string{"ae", "tangent planes", "similar planes", "components", "edges", "merging",
+		"enclosures", "training", "finishing"}, "timings")
 }
 
 // The report shows the picture of the components. With -long, the test also resumes the run.
 func TestComponentsFigure(t *testing.T) {
 	long.NotShort(t)
-	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
+	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa",
+		"losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
 		"model.cofhae.mimosa={initial_dim: 3, neighbors: 10, min_cosine: 0.3, contagion: 1, min_initial: 2, min_merged: 5, min_decay: 1.05, max_lengths: 1000}", "metrics=[]", "train.figures=true")
 	dir := filepath.Join(t.TempDir(), "run")
 	trainIn(t, dir, c, false)
@@ -261,7 +266,8 @@ func checkExplored(t *testing.T, e *Experiment) {
 	}
 	part := *e
 	part.Config.Metrics.Sample = 50
-	if in := part.Sample().Input(matrix.Matrix{Rows: 50, Cols: codes.Cols}); len(in.Explored.Components) != 630 || len(in.Explored.Paths) != 630 {
+	if in := part.Sample().Input(matrix.Matrix{Rows: 50, Cols: codes.Cols}); len(in.Explored.Components) != 630 ||
+		len(in.Explored.Paths) != 630 {
 		t.Errorf("a sample of the images knows the components of %d of those explored", len(in.Explored.Components))
 	}
 }
@@ -272,7 +278,8 @@ func TestFlatHierarchy(t *testing.T) {
 	must.OK(t, os.MkdirAll(filepath.Join(dir, "mimosa"), 0o777))
 	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "metrics=[h-error]")
 	text := must.Get(c.Encode())(t)
-	for name, content := range map[string][]byte{rundir.Config: text, "mimosa/hierarchy.json": []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
+	for name, content := range map[string][]byte{rundir.Config: text,
+		"mimosa/hierarchy.json": []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
 		must.Write(t, filepath.Join(dir, name), content)
 	}
 	var log bytes.Buffer
@@ -295,7 +302,8 @@ func TestHoldOut(t *testing.T) {
 		must.Error(t, Check(sticksConfig(t, override)), want, override)
 	}
 	must.ErrorOf(NewExperiment(load(t, "train.hold_out=0.1")))(t, "the supervision has groups")
-	for _, bad := range []string{"train.hold_out=1", "train.hold_out=-0.1", "train.schedule={milestones: {at: [2]}}", "train.schedule={milestones: {factor: 0}}"} {
+	for _, bad := range []string{"train.hold_out=1", "train.hold_out=-0.1", "train.schedule={milestones: {at: [2]}}",
+		"train.schedule={milestones: {factor: 0}}"} {
 		must.ErrorOf(Load("tiny.yaml", []byte(tiny), bad))(t, "out of range", bad)
 	}
 	m := &engine.Milestones{At: []float64{0.5, 0.75}, Factor: 0.1}

@@ -29,10 +29,12 @@ func TestDefaults(t *testing.T) {
 	if c.Name != "run" || c.Seed != 0 || c.Supervision.String() != "none" || c.Metrics.Final != nil {
 		t.Errorf("%+v", c)
 	}
-	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Clip != 0 || s.Warmup != (engine.Span{}) || s.Accumulate != 1 || s.Parts != nil || s.Stop != nil {
+	if s.Epochs != 20 || s.Batch != 64 || s.Checkpoint != 30 || !s.Figures || s.Threads != 0 || s.Clip != 0 ||
+		s.Warmup != (engine.Span{}) || s.Accumulate != 1 || s.Parts != nil || s.Stop != nil {
 		t.Errorf("%+v", s)
 	}
-	if a, ok := s.Optimizer.Value.(*engine.Adam); !ok || *a != (engine.Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: "none"}) {
+	if a, ok := s.Optimizer.Value.(*engine.Adam); !ok ||
+		*a != (engine.Adam{LR: 1e-3, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Exclude: "none"}) {
 		t.Errorf("%+v", s.Optimizer)
 	}
 	if _, ok := s.Schedule.Value.(*engine.Constant); !ok {
@@ -42,7 +44,8 @@ func TestDefaults(t *testing.T) {
 		t.Error(err)
 	}
 	checkRoundTrip(t, c)
-	checkRoundTrip(t, load(t, "metrics.every=2", "train.stop={metric: dlsbd, reach: 0.1, patience: 3}", "train.schedule={step: {every: 3, factor: 0.1}}", "seed=18446744073709551615", "train.warmup={epochs: 0.5}"))
+	checkRoundTrip(t, load(t, "metrics.every=2", "train.stop={metric: dlsbd, reach: 0.1, patience: 3}",
+		"train.schedule={step: {every: 3, factor: 0.1}}", "seed=18446744073709551615", "train.warmup={epochs: 0.5}"))
 }
 
 // TestMistakes checks error messages with their place.
@@ -104,7 +107,8 @@ func TestMistakes(t *testing.T) {
 		"dataset: square\nmodel: vae":     "losses: the list is empty",
 		"dataset: square\nmodel: [vae]\n": "file.yaml:2:8: model",
 	} {
-		if _, err := Load("file.yaml", []byte(source)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "file.yaml:") {
+		if _, err := Load("file.yaml", []byte(source)); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "file.yaml:") {
 			t.Errorf("%q: %v\nwant %s", source, err, want)
 		}
 	}
@@ -211,7 +215,8 @@ func TestUnregistered(t *testing.T) {
 	_, reading := ReadConfig(dir)
 	for name, err := range map[string]error{"opening": opening, "serving": serving, "resuming": resuming, "reading": reading} {
 		var located *config.Error
-		if !errors.As(err, &located) || located.Line != 3 || located.Key != "model" || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), why) {
+		if !errors.As(err, &located) || located.Line != 3 || located.Key != "model" || !strings.Contains(err.Error(), want) ||
+			!strings.HasSuffix(err.Error(), why) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

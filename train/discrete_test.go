@@ -28,7 +28,8 @@ func TestDiscreteResumed(t *testing.T) {
 	long.NotShort(t)
 	for name, model := range discreteModels {
 		t.Run(name, func(t *testing.T) {
-			c, err := Load("discrete.yaml", []byte(fmt.Sprintf("name: discrete\ndataset: {square: {size: 8, side: 2}}\nmodel:\n  %s\ntrain: {epochs: 3, epoch_steps: 6, batch: 8, checkpoint: 1.0e-9}\nmetrics: [mig, sap, med, r4]\n", model)))
+			c, err := Load("discrete.yaml",
+				[]byte(fmt.Sprintf("name: discrete\ndataset: {square: {size: 8, side: 2}}\nmodel:\n  %s\ntrain: {epochs: 3, epoch_steps: 6, batch: 8, checkpoint: 1.0e-9}\nmetrics: [mig, sap, med, r4]\n", model)))
 			must.OK(t, err)
 			dir := t.TempDir()
 			whole := filepath.Join(dir, "whole")

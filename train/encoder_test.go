@@ -144,7 +144,8 @@ func TestEncoderIsShared(t *testing.T) {
 //
 //	go test ./train -run '^$' -bench Encoder -cpu 1
 func BenchmarkEncoder(b *testing.B) {
-	e, pixels, _, n := openServed(b, load(b, "dataset.square={size: 64, side: 16, step: 4}", "model.lsbd-vae.encoder=conv64", "train.epochs=1", "train.epoch_steps=1"))
+	e, pixels, _, n := openServed(b, load(b, "dataset.square={size: 64, side: 16, step: 4}",
+		"model.lsbd-vae.encoder=conv64", "train.epochs=1", "train.epoch_steps=1"))
 	size := len(pixels) / n
 	encode := func(b *testing.B, images int) {
 		must.Get(e.Encode(pixels[:images*size], images))(b)

@@ -45,7 +45,8 @@ func TestExploreOptions(t *testing.T) {
 	e := playedExperiment(t, "cofhae/chopsticks", "dataset={chopsticks: {variant: both, depth: 2, samples: 400}}", "metrics=[]")
 	x := must.Get(e.explorer(context.Background(), 150))(t)
 	known := slices.Concat(numbers(x.Known), numbers(x.Starts.Codes))
-	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model), Known: matrix.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
+	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model),
+		Known: matrix.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
 	p := opened(t, browser.Open(t), e)
 	tried := 0
 	for range 4 {

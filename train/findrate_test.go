@@ -75,7 +75,8 @@ func TestFindRateDiverges(t *testing.T) {
 		steps int
 		why   string
 	}{{1e3, 60, "the smoothed loss of"}, {1e38, 20, "try a smaller learning rate"}} {
-		r := rates(t, RateTest{Low: 1e-3, High: c.high, Steps: c.steps}, "train.optimizer={sgd: {momentum: 0}}", "losses.0={reconstruction: {likelihood: bernoulli}}")
+		r := rates(t, RateTest{Low: 1e-3, High: c.high, Steps: c.steps}, "train.optimizer={sgd: {momentum: 0}}",
+			"losses.0={reconstruction: {likelihood: bernoulli}}")
 		if len(r.Points) == c.steps || !strings.Contains(r.Diverged, c.why) {
 			t.Errorf("to %v: %d points, %q", c.high, len(r.Points), r.Diverged)
 		}

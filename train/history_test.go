@@ -81,7 +81,8 @@ func TestResumeOtherConfig(t *testing.T) {
 					editConfig(t, dir, c)
 				}
 				before := must.Read(t, filepath.Join(dir, rundir.CheckpointFile))
-				if _, err := Run(context.Background(), c, Options{Dir: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "another folder") {
+				if _, err := Run(context.Background(), c, Options{Dir: dir, Resume: true}); err == nil ||
+					!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "another folder") {
 					t.Errorf("%s, edited %v: %v, want %q", o, edited, err, want)
 				}
 				if after, err := os.ReadFile(filepath.Join(dir, rundir.CheckpointFile)); err != nil || string(after) != string(before) {
@@ -110,7 +111,8 @@ func stopAt(t testing.TB, dir string, c Config, steps int) {
 // All different keys are listed.
 func TestAllDifferences(t *testing.T) {
 	err := loadHistorical(t).sameTraining(loadHistorical(t, "train.batch=16", "seed=3", "losses.1.kl.weight=4"))
-	for _, want := range []string{"train.batch: the run began with 32, now 16", "seed: the run began with 0, now 3", "losses.1.kl.weight: the run began with 1.0, now 4.0"} {
+	for _, want := range []string{"train.batch: the run began with 32, now 16", "seed: the run began with 0, now 3",
+		"losses.1.kl.weight: the run began with 1.0, now 4.0"} {
 		must.Error(t, err, want)
 	}
 }
@@ -256,7 +258,8 @@ func TestHistoryOfVersions(t *testing.T) {
 	trainIn(t, dir, c, true)
 	r, err := rundir.ReadRecord(dir)
 	must.OK(t, err)
-	if len(r.History) != 2 || !strings.HasPrefix(r.Version, "v0.1.0, ") || r.Generation != 1 || r.History[0].To != 3 || r.History[1].Kernels == "neon" {
+	if len(r.History) != 2 || !strings.HasPrefix(r.Version, "v0.1.0, ") || r.Generation != 1 || r.History[0].To != 3 ||
+		r.History[1].Kernels == "neon" {
 		t.Errorf("record %+v", r)
 	}
 	trainIn(t, dir, c, true) // measured again
@@ -270,14 +273,16 @@ func TestHistoryOfVersions(t *testing.T) {
 	if _, err := Run(context.Background(), c, Options{Dir: failed, Resume: true, Hooks: []engine.Hook{hook}}); err == nil {
 		t.Error("it does not fail")
 	}
-	if r, err := rundir.ReadRecord(failed); err != nil || r.Error != "broken: why" || !strings.HasPrefix(r.Version, "v0.1.0, ") || len(r.History) != 2 {
+	if r, err := rundir.ReadRecord(failed); err != nil || r.Error != "broken: why" ||
+		!strings.HasPrefix(r.Version, "v0.1.0, ") || len(r.History) != 2 {
 		t.Errorf("a failed run: %+v, %v", r, err)
 	}
 	old := filepath.Join(t.TempDir(), "old")
 	stopAt(t, old, c, 3)
 	rewriteState(t, old, func(s *checkpoint.State) { s.History = nil })
 	trainIn(t, old, c, true)
-	if r, err = rundir.ReadRecord(old); err != nil || r.History.Other() != "" || r.Generation != 0 || len(r.History) != 2 || r.History[0].To != 3 || r.History[0].Version != "" {
+	if r, err = rundir.ReadRecord(old); err != nil || r.History.Other() != "" || r.Generation != 0 ||
+		len(r.History) != 2 || r.History[0].To != 3 || r.History[0].Version != "" {
 		t.Errorf("a run without a history: %+v, %v", r, err)
 	}
 	sameBits(t, "a run without a history", bits(t, old), bits(t, dir))

@@ -37,7 +37,8 @@ func TestRunHooks(t *testing.T) {
 		t.Errorf("a finished run goes on: %+v", again)
 	}
 	broken := errors.New("broken")
-	_, err = Run(t.Context(), load(t), Options{Dir: t.TempDir(), Hooks: []engine.Hook{{Name: "mine", OnStart: func(context.Context, *engine.Loop) error { return broken }}}})
+	_, err = Run(t.Context(), load(t),
+		Options{Dir: t.TempDir(), Hooks: []engine.Hook{{Name: "mine", OnStart: func(context.Context, *engine.Loop) error { return broken }}}})
 	if !errors.Is(err, broken) || err.Error() != "mine: broken" {
 		t.Errorf("error %v", err)
 	}

@@ -14,8 +14,9 @@ import (
 // inheriting returns a config with losses and metrics.
 func inheriting(t *testing.T, losses, measures string) Config {
 	t.Helper()
-	c, err := Load("run.yaml", []byte("dataset: square\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
-		"losses: "+losses+"\nmetrics: "+measures+"\n"))
+	c, err := Load("run.yaml",
+		[]byte("dataset: square\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
+			"losses: "+losses+"\nmetrics: "+measures+"\n"))
 	must.OK(t, err)
 	return c
 }

@@ -31,7 +31,8 @@ func measuredIn(t *testing.T, dir, metric string) (values []float64) {
 // The checkpoint of the best evaluation is kept and opens. The metric's direction decides which evaluation is best.
 func TestKeepBest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	c := load(t, "train.epochs=8", "train.optimizer.adam.lr=0.05", "metrics={final: [mig, {mig: {bins: 3}}, dlsbd], every: 1}", "train.keep.best=mig-2")
+	c := load(t, "train.epochs=8", "train.optimizer.adam.lr=0.05",
+		"metrics={final: [mig, {mig: {bins: 3}}, dlsbd], every: 1}", "train.keep.best=mig-2")
 	for _, metric := range []string{"mig-2", "dlsbd"} {
 		c.Train.Keep.Best = metric
 		at := filepath.Join(dir, metric)

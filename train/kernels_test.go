@@ -97,9 +97,11 @@ func writeKernelResult(t *testing.T, file string) {
 	r := kernelResult{Models: map[string]map[string][]float64{}}
 	r.Kernel, _ = kernel.InstructionSet() // another instruction set if the processor lacks it
 	const small = "model={ae: {latent: 4, encoder: {mlp: {hidden: [32]}}}}"
-	convolutions, epochs, images := []string{"dataset.square.size=32", "dataset.square.side=8", "model.lsbd-vae.encoder=conv64", "train.batch=32"}, 2, 16
+	convolutions, epochs, images := []string{"dataset.square.size=32", "dataset.square.side=8",
+		"model.lsbd-vae.encoder=conv64", "train.batch=32"}, 2, 16
 	if long.Enabled() {
-		convolutions, epochs, images = []string{"dataset.square.size=64", "dataset.square.side=16", "model.lsbd-vae.encoder=conv64", "train.batch=8"}, 5, 64
+		convolutions, epochs, images = []string{"dataset.square.size=64", "dataset.square.side=16",
+			"model.lsbd-vae.encoder=conv64", "train.batch=8"}, 5, 64
 	}
 	for model, overrides := range map[string][]string{
 		"LSBD-VAE":          nil,
@@ -161,7 +163,8 @@ func TestKernelsChange(t *testing.T) {
 		if _, err := Run(ctx, c, Options{Dir: dir, Resume: true, Log: plain.Logger(&log)}); note != errors.Is(err, ErrStopped) || !note && err != nil {
 			t.Fatal(err)
 		}
-		if want := "the run began with other kernels and continues with " + set + ": last digits may differ"; strings.Contains(log.String(), want) != note {
+		if want := "the run began with other kernels and continues with " +
+			set + ": last digits may differ"; strings.Contains(log.String(), want) != note {
 			t.Errorf("it says %q: %v, want %v", want, !note, note)
 		}
 	}

@@ -45,7 +45,8 @@ func TestRegularised(t *testing.T) {
 
 // TestExplained checks that a run prints an explanation of its sentences.
 func TestExplained(t *testing.T) {
-	c, err := Load("explained.yaml", []byte(regularised), `losses=[{logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.row(i) =[squared] z.row(j)"}}]`)
+	c, err := Load("explained.yaml", []byte(regularised),
+		`losses=[{logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.row(i) =[squared] z.row(j)"}}]`)
 	must.OK(t, err)
 	var log bytes.Buffer
 	must.Get(Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: plain.Logger(&log)}))(t)

@@ -32,7 +32,8 @@ func TestLog(t *testing.T) {
 			t.Fatalf("no event %q in %s", want, text.String())
 		}
 	}
-	if e := events["run"]; e["seed"] != 1. || e["dataset"] != "square" || !strings.HasPrefix(e["msg"].(string), "tiny: lsbd-vae on square, seed 1, 2 epochs, into ") {
+	if e := events["run"]; e["seed"] != 1. || e["dataset"] != "square" ||
+		!strings.HasPrefix(e["msg"].(string), "tiny: lsbd-vae on square, seed 1, 2 epochs, into ") {
 		t.Errorf("run: %v", e)
 	}
 	loss, ok := events["epoch"]["supervised"].(map[string]any)

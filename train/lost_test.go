@@ -32,9 +32,11 @@ func (d losing) Image(i int, dst []float32) {
 func TestLostFile(t *testing.T) {
 	whole := must.Get((&drawn.Square{Size: 16, Side: 4, Step: 1}).Build(0))(t)
 	left := &atomic.Int64{}
-	must.OK(t, datasets.Register(registry.Entry[datasets.Builder]{Name: "test-losing", Doc: "images of a test", New: func() datasets.Builder { return &datasets.Given{Set: losing{whole, left}} }}))
-	c, err := Load("lost.yaml", []byte("name: lost\ndataset: test-losing\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}\nlosses: [reconstruction, kl]\n"+
-		"train: {epochs: 3, batch: 64, checkpoint: 0.000001, figures: false}\n"))
+	must.OK(t, datasets.Register(registry.Entry[datasets.Builder]{Name: "test-losing", Doc: "images of a test",
+		New: func() datasets.Builder { return &datasets.Given{Set: losing{whole, left}} }}))
+	c, err := Load("lost.yaml",
+		[]byte("name: lost\ndataset: test-losing\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}\nlosses: [reconstruction, kl]\n"+
+			"train: {epochs: 3, batch: 64, checkpoint: 0.000001, figures: false}\n"))
 	must.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "run")
 	left.Store(int64(2 * whole.Len()))

@@ -103,7 +103,8 @@ var (
 	twoViewModels = []string{"byol", "simsiam", "barlow-twins", "moco", "moco-v2"}
 	pairModels    = []string{"gvae", "ml-vae", "ada-gvae", "ada-ml-vae", "slow-vae"}
 	actionModels  = []string{"quessard", "forward-vae"}
-	oneViewModels = slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae", "ice-beem"}, actionModels, pairModels)
+	oneViewModels = slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae",
+		"cofhae", "ice-beem"}, actionModels, pairModels)
 )
 
 // others lists all models except one.
@@ -137,7 +138,8 @@ var impossible = map[string]map[string][]string{
 func TestEveryLossWithEveryModel(t *testing.T) {
 	long.NotShort(t)
 	hierarchy := matrixHierarchy(t)
-	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)), func(n string) bool { return slices.Contains(losses.Registry.Names(), n) }); len(unknown) > 0 {
+	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)),
+		func(n string) bool { return slices.Contains(losses.Registry.Names(), n) }); len(unknown) > 0 {
 		t.Errorf("unknown losses %v", unknown)
 	}
 	var table []string // rows of losses that do not fit some models
@@ -180,7 +182,8 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 
 // matrixHierarchy writes the hierarchy for COFHAE in the test of every loss.
 func matrixHierarchy(t *testing.T) string {
-	return must.Write(t, filepath.Join(t.TempDir(), "hierarchy.json"), `[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`)
+	return must.Write(t, filepath.Join(t.TempDir(), "hierarchy.json"),
+		`[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`)
 }
 
 // whyNot returns the reason why a loss does not fit a model, or "".

@@ -36,17 +36,20 @@ func TestMeasuredOn(t *testing.T) {
 	} {
 		c := must.Get(Load("validated.yaml", []byte(validated), "metrics="+text))(t)
 		on := c.Metrics.On
-		if len(c.Metrics.Final) != 1 || len(on) != 2 || on[0].Dataset.Name != "bumps" || on[0].Metrics[0].Name != "mig" || on[1].Metrics[0].Name != "mutual-information" {
+		if len(c.Metrics.Final) != 1 || len(on) != 2 || on[0].Dataset.Name != "bumps" || on[0].Metrics[0].Name != "mig" ||
+			on[1].Metrics[0].Name != "mutual-information" {
 			t.Errorf("metrics: %s: %+v", text, c.Metrics)
 		}
 	}
-	r, err := runOf(t, validated, Options{Dir: dir + "3"}, "metrics={final: [mutual-information], on: [{dataset: bumps, metrics: [mig, {dci: {bins: 8}}], sample: 600}]}")
+	r, err := runOf(t, validated, Options{Dir: dir + "3"},
+		"metrics={final: [mutual-information], on: [{dataset: bumps, metrics: [mig, {dci: {bins: 8}}], sample: 600}]}")
 	must.OK(t, err)
 	var names []string
 	for _, m := range r.Metrics {
 		names = append(names, m.Name)
 	}
-	if want := []string{"mutual-information", "mig-on-bumps", "dci-on-bumps"}; !reflect.DeepEqual(names, want) || r.Metrics[1].Basis.Rows != 600 {
+	if want := []string{"mutual-information", "mig-on-bumps", "dci-on-bumps"}; !reflect.DeepEqual(names, want) ||
+		r.Metrics[1].Basis.Rows != 600 {
 		t.Errorf("results %v of %d rows; want %v of 600", names, r.Metrics[1].Basis.Rows, want)
 	}
 	e, _, err := OpenExperiment(dir + "3")

@@ -129,7 +129,8 @@ func TestMonitor(t *testing.T) {
 	if err != nil || len(w.Images) != 256 || w.Every != 20 || len(w.Choices) != len(metrics.FastNames()) {
 		t.Fatalf("%+v, %v; want all of the 256 images every 20 epochs of 256", w, err)
 	}
-	if w, err = open("metrics.during=[mig]", "metrics.images=100"); err != nil || w.Every != 8 || len(w.Images) != 100 || !slices.IsSorted(w.Images) {
+	if w, err = open("metrics.during=[mig]", "metrics.images=100"); err != nil || w.Every != 8 || len(w.Images) != 100 ||
+		!slices.IsSorted(w.Images) {
 		t.Fatalf("%+v, %v; want 100 images, 2000 trained in 8 epochs", w, err)
 	}
 	again, err := open("metrics.during=fast", "metrics.images=100")
@@ -146,7 +147,8 @@ func TestMonitor(t *testing.T) {
 		}
 	}
 	var mistake *config.Error
-	if _, err = open("metrics.during=[dlsbd-workshop]", "metrics.images=100"); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "metrics.images sets the number") {
+	if _, err = open("metrics.during=[dlsbd-workshop]", "metrics.images=100"); !errors.As(err, &mistake) ||
+		!strings.Contains(err.Error(), "metrics.images sets the number") {
 		t.Errorf("dlsbd-workshop of 100 images: %v", err)
 	}
 }
@@ -182,7 +184,8 @@ func TestMeasureTwice(t *testing.T) {
 		t.Errorf("no mig-2 in\n%s, %v", text, err)
 	}
 	const stop = "\ntrain: {stop: {metric: mig-3, patience: 1}}\n" + rest
-	must.ErrorOf(Load("t.yaml", []byte("metrics: {during: [mig, {mig: {bins: 3}}]}"+stop)))(t, `"mig-3" is not among the metrics that are measured during training: mig, mig-2`)
+	must.ErrorOf(Load("t.yaml", []byte("metrics: {during: [mig, {mig: {bins: 3}}]}"+stop)))(t,
+		`"mig-3" is not among the metrics that are measured during training: mig, mig-2`)
 }
 
 // A run's final metrics have intervals, and its folder stores them.

@@ -35,7 +35,8 @@ func BenchmarkMixed(b *testing.B) {
 			var loops [2]*engine.Loop
 			var least [2]time.Duration
 			for i, precision := range []string{"float32", "mixed"} {
-				_, loops[i] = loopOfConfig(b, c.config, append(c.overrides, "train.precision="+precision, "train.epoch_steps=3", "train.epochs=1000000000")...)
+				_, loops[i] = loopOfConfig(b, c.config, append(c.overrides, "train.precision="+precision, "train.epoch_steps=3",
+					"train.epochs=1000000000")...)
 				defer loops[i].Close()
 				var before time.Time
 				loops[i].AddHook(engine.Hook{OnStep: func(_ context.Context, l *engine.Loop, _ *engine.StepReport) error {

@@ -44,7 +44,8 @@ func TestStoredPage(t *testing.T) {
 	trainIn(t, dir, c, false)
 	made := must.Read(t, filepath.Join(dir, rundir.ReportFile))
 	p, remarks := storedPage(t, dir)
-	if len(remarks) > 0 || p.Curves == nil || p.Codes == nil || p.Heat == nil || p.Explore == nil || len(p.Figures) < 3 || len(p.Metrics) != 1 {
+	if len(remarks) > 0 || p.Curves == nil || p.Codes == nil || p.Heat == nil || p.Explore == nil || len(p.Figures) < 3 ||
+		len(p.Metrics) != 1 {
 		t.Fatalf("%q, %d figures, %d results", remarks, len(p.Figures), len(p.Metrics))
 	}
 	for name, data := range map[string]any{"curves": p.Curves, "codes": p.Codes, "heat": p.Heat, "explore": p.Explore} {
@@ -74,7 +75,8 @@ func TestStoredPage(t *testing.T) {
 		t.Error("computed codes differ from stored ones")
 	}
 	must.OK(t, rundir.RecordFailure(dir, errors.New("the disk is full"), time.Now()))
-	if p, remarks = storedPage(t, dir); len(remarks) != 1 || len(p.Metrics) > 0 || len(p.Figures) > 0 || p.Codes == nil || !slices.Contains(p.Notes, "The run failed: the disk is full") {
+	if p, remarks = storedPage(t, dir); len(remarks) != 1 || len(p.Metrics) > 0 || len(p.Figures) > 0 || p.Codes == nil ||
+		!slices.Contains(p.Notes, "The run failed: the disk is full") {
 		t.Errorf("a run that failed: %q, %d results, %d figures, %q", remarks, len(p.Metrics), len(p.Figures), p.Notes)
 	}
 }
@@ -82,7 +84,8 @@ func TestStoredPage(t *testing.T) {
 // Pages with a decoder render for every kind of latent space, and fit on a phone.
 func TestWholePagesInBrowser(t *testing.T) {
 	b := browser.Open(t)
-	kinds := map[string]func() (*Experiment, error){"two views": func() (*Experiment, error) { return NewExperiment(seenConfig(t, "simsiam")) },
+	kinds := map[string]func() (*Experiment,
+		error){"two views": func() (*Experiment, error) { return NewExperiment(seenConfig(t, "simsiam")) },
 		"planes": func() (*Experiment, error) {
 			return playedExperiment(t, "delta-vae/square", "model.delta-vae.latent=[{euclidean: {dim: 2}}, {euclidean: {dim: 3}}]"), nil
 		}}
@@ -112,7 +115,8 @@ func TestWholePagesInBrowser(t *testing.T) {
 			p.Go(browser.File(path))
 			p.Wait(`document.querySelector("#heat canvas") !== null && document.querySelector(".failure") === null`)
 			var got string
-			if p.Eval(`[...document.querySelectorAll("section")].map((s) => s.id).join(" ")`, &got); got != want || (page.Explore == nil) != (name == "two views") {
+			if p.Eval(`[...document.querySelectorAll("section")].map((s) => s.id).join(" ")`, &got); got != want ||
+				(page.Explore == nil) != (name == "two views") {
 				t.Errorf("sections %q, want %q", got, want)
 			}
 			if wider, words := p.Overflow(), p.Broken(); wider > 0 || len(words) > 0 {

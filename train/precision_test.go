@@ -24,7 +24,8 @@ func needsMixed(t *testing.T) {
 }
 
 // mixedOptions give the tiny experiment convolutions, a discriminator and mixed precision.
-var mixedOptions = []string{"train.precision=mixed", "model.lsbd-vae.encoder=conv64", "dataset.square={size: 32, side: 8, step: 4}", "train.batch=8", "train.epochs=2", "train.epoch_steps=3",
+var mixedOptions = []string{"train.precision=mixed", "model.lsbd-vae.encoder=conv64",
+	"dataset.square={size: 32, side: 8, step: 4}", "train.batch=8", "train.epochs=2", "train.epoch_steps=3",
 	"losses=[reconstruction, kl, lsbd, {tc: {estimator: adversarial, discriminator: {hidden: [8]}}}]", "metrics=[]"}
 
 // A run in mixed precision, stopped and resumed on other numbers of threads, ends with the bits of an uninterrupted
@@ -57,7 +58,8 @@ func TestMixedResumes(t *testing.T) {
 		trainIn(t, at, load(t, mixedOptions...), true)
 		sameBits(t, at, bits(t, at), want)
 	}
-	must.ErrorOf(Run(context.Background(), load(t, append(mixedOptions, "train.precision=float32")...), Options{Dir: whole, Resume: true}))(t, "train.precision: the run began with mixed, now float32", "resumed in another precision")
+	must.ErrorOf(Run(context.Background(), load(t, append(mixedOptions, "train.precision=float32")...),
+		Options{Dir: whole, Resume: true}))(t, "train.precision: the run began with mixed, now float32", "resumed in another precision")
 }
 
 // Every model takes steps in mixed precision.
@@ -75,7 +77,8 @@ func TestPrecisionKey(t *testing.T) {
 	hash := func(overrides ...string) string {
 		c := load(t, overrides...)
 		text := must.Get(c.Encode())(t)
-		must.Equal(t, strings.Contains(string(text), "precision: mixed"), len(overrides) > 0 && overrides[0] == "train.precision=mixed", overrides, "the config names its precision")
+		must.Equal(t, strings.Contains(string(text), "precision: mixed"),
+			len(overrides) > 0 && overrides[0] == "train.precision=mixed", overrides, "the config names its precision")
 		return must.Get(c.Hash())(t)
 	}
 	plain, single, mixed := hash(), hash("train.precision=float32"), hash("train.precision=mixed")

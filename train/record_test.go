@@ -60,11 +60,13 @@ func TestRecord(t *testing.T) {
 		t.Errorf("a run that failed, and goes on: %+v, %v", r, err)
 	}
 	steps = nil
-	if _, err := Run(t.Context(), c, Options{Dir: dir, Resume: true, Progress: func(done, _ int) { steps = append(steps, done) }}); err != nil || steps[0] != 3 || len(steps) != 4 {
+	if _, err := Run(t.Context(), c,
+		Options{Dir: dir, Resume: true, Progress: func(done, _ int) { steps = append(steps, done) }}); err != nil || steps[0] != 3 || len(steps) != 4 {
 		t.Fatalf("%v, steps %v", err, steps)
 	}
 	r, err := rundir.ReadRecord(dir)
-	if err != nil || r == nil || r.Epochs != 3 || r.Steps != 6 || r.Error != "" || r.Seconds <= 0 || r.CPU != 0 || !r.Ended.After(r.Begun) || r.Machine.OS == "" || r.Machine.Threads < 1 {
+	if err != nil || r == nil || r.Epochs != 3 || r.Steps != 6 || r.Error != "" || r.Seconds <= 0 || r.CPU != 0 ||
+		!r.Ended.After(r.Begun) || r.Machine.OS == "" || r.Machine.Threads < 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	must.OK(t, rundir.RecordFailure(dir, errors.New("why"), time.Now()))

@@ -20,7 +20,8 @@ func TestRehearse(t *testing.T) {
 	if err != nil || !(many.Training >= 100*one.Training) || many.Encode != 0 || many.Measure != 0 || many.Draw != 0 {
 		t.Errorf("%+v for 100000 times as many epochs as in %+v, %v", many, one, err)
 	}
-	drawn, err := Rehearse(t.Context(), loadRecorded(t, "train.figures=true", "metrics.final=[mig]", "metrics.during=fast", "metrics.every=1"), false)
+	drawn, err := Rehearse(t.Context(), loadRecorded(t, "train.figures=true", "metrics.final=[mig]", "metrics.during=fast",
+		"metrics.every=1"), false)
 	if err != nil || !(drawn.Draw > 0 && drawn.Measure > 0 && drawn.During > 0) {
 		t.Errorf("with figures and metrics: %+v, %v", drawn, err)
 	}

@@ -24,7 +24,8 @@ var seconds = regexp.MustCompile(`"seconds":[^,]*,`)
 
 // endingOptions cover the work at the end of an epoch: evaluation, early stopping, checkpoints.
 var endingOptions = []string{"metrics.every=1", "train.stop={metric: dlsbd, patience: 50}", "train.clip=20", "train.warmup=1.5",
-	"train.schedule=cosine", "train.optimizer.adam.decay=0.01", "train.average={decay: 0.9}", "train.accumulate=2", "train.keep={best: dlsbd, last: 3}"}
+	"train.schedule=cosine", "train.optimizer.adam.decay=0.01", "train.average={decay: 0.9}", "train.accumulate=2",
+	"train.keep={best: dlsbd, last: 3}"}
 
 // A run stopped at any of its many stopping points and continued ends like an uninterrupted run.
 func TestStopAnywhere(t *testing.T) {

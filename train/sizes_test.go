@@ -52,12 +52,14 @@ func TestSizes(t *testing.T) {
 	for i, shape := range long.Sample(shapes, 3) {
 		h, w, c := shape[0], shape[1], shape[2]
 		path := waves(t, h, w, c)
-		for j, model := range []string{"model={vae: {encoder: " + layers + ", latent: 3}}", "model={lsbd-vae: {encoder: small-conv, latent: [{sphere: {dim: 1}}, {euclidean: {dim: 2}}]}}",
+		for j, model := range []string{"model={vae: {encoder: " + layers + ", latent: 3}}",
+			"model={lsbd-vae: {encoder: small-conv, latent: [{sphere: {dim: 1}}, {euclidean: {dim: 2}}]}}",
 			"model={byol: {encoder: " + layers + "}}"} {
 			if !long.Enabled() && i%3 != j {
 				continue // the default test takes one model per shape
 			}
-			overrides := []string{fmt.Sprintf("dataset={grid: {path: %q, kinds: [circular, ordinal]}}", path), model, "train={epochs: 1, epoch_steps: 2, batch: 12}", "supervision=none", "losses=[reconstruction, kl]", "metrics=[mig]"}
+			overrides := []string{fmt.Sprintf("dataset={grid: {path: %q, kinds: [circular, ordinal]}}", path), model,
+				"train={epochs: 1, epoch_steps: 2, batch: 12}", "supervision=none", "losses=[reconstruction, kl]", "metrics=[mig]"}
 			views := model[7:11] == "byol"
 			if views {
 				overrides = append(overrides, "losses=[cosine-regression]", "views={count: 2, pipeline: [flip, {jitter: {saturation: 0, hue: 0}}]}")

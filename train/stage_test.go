@@ -38,7 +38,8 @@ func (s *signed) ae() *models.AE {
 }
 
 func (s *signed) Stage() *models.Stage {
-	return &models.Stage{Name: "signs", Key: "forget", Model: models.Choice{Name: "ae", Value: s.ae()}, Losses: []string{"reconstruction"}, Learn: s.learn}
+	return &models.Stage{Name: "signs", Key: "forget", Model: models.Choice{Name: "ae", Value: s.ae()},
+		Losses: []string{"reconstruction"}, Learn: s.learn}
 }
 
 func (s *signed) Known() models.Settings { return s }
@@ -64,7 +65,8 @@ func (s *signed) learn(_ context.Context, codes []float32, width int, say func(s
 func TestStagedModelFromOutside(t *testing.T) {
 	n := len(models.Registry.Entries)
 	t.Cleanup(func() { models.Registry.Entries = models.Registry.Entries[:n] })
-	must.OK(t, models.Register(registry.Entry[models.Settings]{Name: "signed", Doc: "two stages", New: func() models.Settings { return &signed{} }}))
+	must.OK(t, models.Register(registry.Entry[models.Settings]{Name: "signed", Doc: "two stages",
+		New: func() models.Settings { return &signed{} }}))
 	overrides := []string{"model=signed", "supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}
 	dir := filepath.Join(t.TempDir(), "run")
 	var log bytes.Buffer

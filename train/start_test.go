@@ -92,7 +92,8 @@ func TestInit(t *testing.T) {
 			continue
 		}
 		if name == "renamed" {
-			if got, want := e.Model.Params().Get("encoder/conv2/bias").Float32s(), from.Model.Params().Get("target/encoder/conv2/bias").Float32s(); !slices.Equal(got, want) {
+			if got, want := e.Model.Params().Get("encoder/conv2/bias").Float32s(),
+				from.Model.Params().Get("target/encoder/conv2/bias").Float32s(); !slices.Equal(got, want) {
 				t.Error("renamed: the target's parameters were not taken")
 			}
 			continue
@@ -112,7 +113,8 @@ func TestInit(t *testing.T) {
 		}
 		contents[name] = s.Content
 	}
-	if contents["run"] != contents["file"] || contents["run"] != contents["of a seed"] || contents["run"] == contents["some"] || contents["run"] == "" {
+	if contents["run"] != contents["file"] || contents["run"] != contents["of a seed"] ||
+		contents["run"] == contents["some"] || contents["run"] == "" {
 		t.Errorf("contents %v", contents)
 	}
 }
@@ -124,7 +126,8 @@ func TestInitTargets(t *testing.T) {
 		c := must.Get(Load("source.yaml", []byte(source), "seed=9", "init.run="+dir, "init.only="+only))(t)
 		e := must.Get(NewExperiment(c))(t)
 		p := e.Model.Params()
-		if same := slices.Equal(p.Get("target/encoder/conv3/weight").Float32s(), p.Get("encoder/conv3/weight").Float32s()); same != copies || copies != (len(e.Start.Derived) > 0) {
+		if same := slices.Equal(p.Get("target/encoder/conv3/weight").Float32s(),
+			p.Get("encoder/conv3/weight").Float32s()); same != copies || copies != (len(e.Start.Derived) > 0) {
 			t.Errorf("%s: the target is a copy: %v, want %v; derived %v", only, same, copies, e.Start.Derived)
 		}
 		if !slices.Equal(p.Get("target/projector/dense1/weight").Float32s(), p.Get("projector/dense1/weight").Float32s()) {
@@ -233,13 +236,16 @@ func TestInitResumes(t *testing.T) {
 	must.Equal(t, stored.Init.Content, record.Start.Content, "content")
 	elsewhere := filepath.Join(t.TempDir(), "moved")
 	must.OK(t, os.CopyFS(elsewhere, os.DirFS(dir)))
-	trainIn(t, filepath.Join(root, "moved"), startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), false)
+	trainIn(t, filepath.Join(root, "moved"),
+		startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), false)
 	sameBits(t, "from a copy", bits(t, filepath.Join(root, "moved")), want)
 	hashesAgree(t, stored, c, elsewhere)
-	must.ErrorOf(Run(context.Background(), startedConfig(t), Options{Dir: whole, Resume: true}))(t, "resumed with the config it was started with", "a run from a start resumed without")
+	must.ErrorOf(Run(context.Background(), startedConfig(t), Options{Dir: whole, Resume: true}))(t,
+		"resumed with the config it was started with", "a run from a start resumed without")
 	for _, other := range []string{"init.only=[encoder/conv*]", "init.run=nowhere"} {
 		c := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]", other)
-		must.ErrorOf(Run(context.Background(), c, Options{Dir: whole, Resume: true}))(t, "resumed with the config it was started with", "a run resumed with", other)
+		must.ErrorOf(Run(context.Background(), c, Options{Dir: whole, Resume: true}))(t,
+			"resumed with the config it was started with", "a run resumed with", other)
 	}
 	trainIn(t, whole, startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), true)
 	opened, _, err := OpenExperiment(whole)
@@ -300,7 +306,8 @@ func TestInitOfPreparedFolder(t *testing.T) {
 // The start and frozen parts belong to the staged model, not to the earlier stage. The earlier stage is not trained if
 // the source is missing.
 func TestInitOfStages(t *testing.T) {
-	overrides := []string{"model.cofhae.hierarchy=mimosa", "supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}
+	overrides := []string{"model.cofhae.hierarchy=mimosa",
+		"supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}
 	dir := filepath.Join(t.TempDir(), "first")
 	trainIn(t, dir, sticksConfig(t), false)
 	c := sticksConfig(t, append(slices.Clone(overrides), "init.run="+dir, "init.only=[encoder/*]", "freeze=[encoder/*]")...)

@@ -14,7 +14,8 @@ import (
 // A run stops early. The metric does not improve, because the learning rate is almost 0.
 func TestEarlyStopOfARun(t *testing.T) {
 	dir := t.TempDir()
-	r := trainIn(t, dir, load(t, "train.epochs=50", "metrics.every=2", "train.stop={metric: dlsbd, patience: 3}", "train.optimizer.adam.lr=1e-30"), false)
+	r := trainIn(t, dir, load(t, "train.epochs=50", "metrics.every=2", "train.stop={metric: dlsbd, patience: 3}",
+		"train.optimizer.adam.lr=1e-30"), false)
 	if r.Epochs != 8 || r.Steps != 8*tinySteps {
 		t.Errorf("%d epochs, %d steps; want 8 epochs: the best evaluation and three that are no better", r.Epochs, r.Steps)
 	}
@@ -26,7 +27,8 @@ func TestEarlyStopOfARun(t *testing.T) {
 
 // A loss can end training like a metric, from an epoch on. An interrupted run ends after the same epoch.
 func TestEarlyStopByLoss(t *testing.T) {
-	still := []string{"train.epochs=50", "metrics.every=0", "train.optimizer.adam.lr=1e-30", "train.stop={loss: unsupervised/reconstruction, patience: 2, min_delta: 100, from: 3}"}
+	still := []string{"train.epochs=50", "metrics.every=0", "train.optimizer.adam.lr=1e-30",
+		"train.stop={loss: unsupervised/reconstruction, patience: 2, min_delta: 100, from: 3}"}
 	dir := t.TempDir()
 	must.Equal(t, trainIn(t, dir, load(t, still...), false).Epochs, 6, "epochs")
 	part := t.TempDir()
@@ -97,7 +99,8 @@ func TestEarlyStopBySentenceInTime(t *testing.T) {
 			"was to be reached; columns of factors: row "},
 	} {
 		var said strings.Builder
-		r, err := Run(t.Context(), load(t, append(c.more, `train.stop={metric: "`+c.metric+`", reach: 1e9}`)...), Options{Dir: t.TempDir(), Log: plain.Logger(&said)})
+		r, err := Run(t.Context(), load(t, append(c.more, `train.stop={metric: "`+c.metric+`", reach: 1e9}`)...),
+			Options{Dir: t.TempDir(), Log: plain.Logger(&said)})
 		if err != nil || r.Epochs != c.epochs || !strings.Contains(said.String(), c.say) {
 			t.Errorf("%s, %v: %+v, %v; want %d epochs and %q:\n%s", c.metric, c.more, r, err, c.epochs, c.say, said.String())
 		}

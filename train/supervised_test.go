@@ -38,8 +38,8 @@ func TestAnswersResume(t *testing.T) {
 		lines += fmt.Sprintf("%d,%d,row,same\n%d,%d,column,different\n", i, i-3, i, i+1)
 	}
 	must.Write(t, file, lines)
-	overrides := []string{"supervision={answers: {file: " + file + ", conflicts: majority}}", "losses=[reconstruction, kl, variance, separation]",
-		"model={vae: {encoder: {mlp: {hidden: [12]}}, latent: 4}}"}
+	overrides := []string{"supervision={answers: {file: " + file + ", conflicts: majority}}",
+		"losses=[reconstruction, kl, variance, separation]", "model={vae: {encoder: {mlp: {hidden: [12]}}, latent: 4}}"}
 	whole, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	trainIn(t, whole, load(t, overrides...), false)
 	trainInParts(t, dir, load(t, append(overrides, "train.threads=1")...), 2, 3)
@@ -107,7 +107,8 @@ func TestFed(t *testing.T) {
 		e := must.Get(NewExperiment(load(t, overrides...)))(t)
 		must.ErrorOf(e.Loop())(t, want, overrides)
 	}
-	loopOf(t, load(t, "model={vae: {latent: 4, encoder: {mlp: {hidden: [16]}}}}", "supervision={changes: {count: 20}}", "losses=[slow, reconstruction, kl]"))
+	loopOf(t, load(t, "model={vae: {latent: 4, encoder: {mlp: {hidden: [16]}}}}", "supervision={changes: {count: 20}}",
+		"losses=[slow, reconstruction, kl]"))
 	loopOf(t, load(t, "supervision.pairs.count=0")) // a sweep of counts may begin with 0
 }
 

@@ -68,7 +68,8 @@ func TestValidation(t *testing.T) {
 			t.Errorf("epoch %d: loss %v; want %v", i+1, sum, want)
 		}
 	}
-	r, err := runOf(t, validated, Options{Dir: filepath.Join(dir, "stops")}, "train.validation={fraction: 0.1, every: 2}", "train.epochs=20", "train.stop={loss: validation/loss, reach: 1e9}")
+	r, err := runOf(t, validated, Options{Dir: filepath.Join(dir, "stops")}, "train.validation={fraction: 0.1, every: 2}",
+		"train.epochs=20", "train.stop={loss: validation/loss, reach: 1e9}")
 	if err != nil || r.Epochs != 2 {
 		t.Errorf("%v; want a stop after the first validation, in epoch 2", err)
 	}
@@ -77,7 +78,8 @@ func TestValidation(t *testing.T) {
 // Held-out images do not train and keep their labels for validation. The same model has the same validation losses. A
 // cancelled context stops the measurement.
 func TestValidationHoldsOut(t *testing.T) {
-	c, err := Load("validated.yaml", []byte(validated), "train.validation.fraction=0.25", "train.hold_out=0.5", "supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model.vae.latent=4")
+	c, err := Load("validated.yaml", []byte(validated), "train.validation.fraction=0.25", "train.hold_out=0.5",
+		"supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model.vae.latent=4")
 	must.OK(t, err)
 	e := must.Get(NewExperiment(c))(t)
 	n := e.Data.Len()
@@ -229,7 +231,8 @@ func TestWithoutValidation(t *testing.T) {
 	if c, err = Load("validated.yaml", []byte(validated), "train.validation.fraction=0.5"); err != nil {
 		t.Fatal(err)
 	}
-	if text, err = c.Encode(); err != nil || !bytes.Contains(text, []byte("validation:\n    fraction: 0.5\n    dataset: null\n    every: 1\n")) {
+	if text, err = c.Encode(); err != nil ||
+		!bytes.Contains(text, []byte("validation:\n    fraction: 0.5\n    dataset: null\n    every: 1\n")) {
 		t.Errorf("%v:\n%s", err, text)
 	}
 }

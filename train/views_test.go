@@ -203,7 +203,8 @@ func TestCollapse(t *testing.T) {
 	for name, want := range map[string]bool{"train.batch=100": false, "train.batch=1": true} { // two equal views of one image
 		var log bytes.Buffer
 		dir := t.TempDir()
-		if _, err := Run(context.Background(), seenConfig(t, "byol", name, "train.epochs=1", "train.epoch_steps=2", "train.figures=true", "views.pipeline=[]"), Options{Dir: dir, Log: plain.Logger(&log)}); err != nil {
+		if _, err := Run(context.Background(), seenConfig(t, "byol", name, "train.epochs=1", "train.epoch_steps=2",
+			"train.figures=true", "views.pipeline=[]"), Options{Dir: dir, Log: plain.Logger(&log)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(log.String(), "note: the codes have collapsed: their spread was "); got != want {

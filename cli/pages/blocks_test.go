@@ -63,7 +63,8 @@ func TestDocsYAML(t *testing.T) {
 			err := checkYAML(b.page, text)
 			if strings.Contains(text, "reference: {file: mine.csv, dataset") && err == nil { // a whole table
 				printed := slices.IndexFunc(values, func(v block) bool { return v.page == b.page })
-				_, err = tables.Load(fstest.MapFS{"mine.yaml": {Data: []byte(text)}, "mine.csv": {Data: []byte(values[max(printed, 0)].code)}}, "mine.yaml", "")
+				_, err = tables.Load(fstest.MapFS{"mine.yaml": {Data: []byte(text)},
+					"mine.csv": {Data: []byte(values[max(printed, 0)].code)}}, "mine.yaml", "")
 			}
 			if err != nil {
 				t.Errorf("%s: %v\n%s", b.page, err, text)

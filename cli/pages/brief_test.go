@@ -104,7 +104,8 @@ func TestBegun(t *testing.T) {
 			t.Errorf("unravel %s: %v; want a mistake", line, o)
 		}
 	}
-	for _, line := range []string{"train train.figures=false", "train --dry-run", "eval --codes codes.npy --factors factors.csv --metrics mig", "table enriching-table3"} {
+	for _, line := range []string{"train train.figures=false", "train --dry-run",
+		"eval --codes codes.npy --factors factors.csv --metrics mig", "table enriching-table3"} {
 		if o := begun(t, strings.Fields(line)...); o.code != 0 {
 			t.Errorf("unravel %s: %v", line, o)
 		}

@@ -217,7 +217,8 @@ func writeShared(t *testing.T, root string) {
 	t.Helper()
 	clitest.HierarchicalFiles(t)
 	writeArrays(t)
-	must.Write(t, "dsprites.npz", must.Read(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
+	must.Write(t, "dsprites.npz",
+		must.Read(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
 	clitest.WritePhotos(t)
 	for _, name := range configs.Names() {
 		must.Write(t, name, clitest.Short(t, name))
@@ -230,7 +231,8 @@ func writeShared(t *testing.T, root string) {
 	for _, name := range []string{"dialects", "enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
 		shortTable(t, name, "scales={quick: {seeds: 1}, medium: {seeds: 1}, full: {seeds: 1}}")
 	}
-	shortTable(t, "modularity-ablation", "scales={quick: {seeds: 1, set: {dataset: $small}}, medium: {seeds: 1, set: {dataset: $small}}, full: {seeds: 1}}")
+	shortTable(t, "modularity-ablation",
+		"scales={quick: {seeds: 1, set: {dataset: $small}}, medium: {seeds: 1, set: {dataset: $small}}, full: {seeds: 1}}")
 	must.Write(t, "mine-sweep.yaml", "base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n")
 }
 
@@ -334,7 +336,8 @@ func shortPlan(t *testing.T, page string) {
 	}
 	root, err := config.Parse(plan[2], []byte(plan[1]))
 	if err == nil {
-		err = root.Override(`set={"train.epochs": 1}`, "seeds=[0]", "zip={}", `list.1={name: paths, supervision: {paths: {count: 2, length: 8, step: 1}}}`)
+		err = root.Override(`set={"train.epochs": 1}`, "seeds=[0]", "zip={}",
+			`list.1={name: paths, supervision: {paths: {count: 2, length: 8, step: 1}}}`)
 	}
 	if err == nil && !long.Enabled() {
 		err = root.Override("product={}")

@@ -110,7 +110,8 @@ func runGo(t *testing.T, words []string) {
 
 // isOwnGo reports whether a command line runs or tests files of a page.
 func isOwnGo(words []string) bool {
-	return len(words) > 2 && words[0] == "go" && (words[1] == "run" || words[1] == "test") && (words[2] == "." || strings.HasSuffix(words[2], ".go"))
+	return len(words) > 2 && words[0] == "go" && (words[1] == "run" || words[1] == "test") &&
+		(words[2] == "." || strings.HasSuffix(words[2], ".go"))
 }
 
 // writeCodes writes the output of codes.py in docs/foreign-codes.md: codes of three factors, before and after training.

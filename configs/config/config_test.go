@@ -410,7 +410,8 @@ func TestReadAll(t *testing.T) {
 	const most = 1 << 18
 	for n, want := range map[int]bool{most: true, most + 1: false, 2 * most: false} {
 		got, err := ReadAll(strings.NewReader(strings.Repeat("#", n)), "x.yaml")
-		if (err == nil) != want || want && len(got) != n || !want && err.Error() != "x.yaml: it is too large for a config; at most 262144 bytes are read" {
+		if (err == nil) != want || want && len(got) != n ||
+			!want && err.Error() != "x.yaml: it is too large for a config; at most 262144 bytes are read" {
 			t.Errorf("%d bytes: %d are read, %v", n, len(got), err)
 		}
 	}
@@ -418,7 +419,8 @@ func TestReadAll(t *testing.T) {
 
 // Leaves are scalars, lists of scalars and empty nodes. Values are numbers, truth values and texts.
 func TestLeaves(t *testing.T) {
-	n, err := Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2], d: [{e: true, f: 0x10}, 3], g: {}, h: [], i: [[2]], j: -1.5e3, k: '7', l: 99999999999999999999, m: word, n: False}"))
+	n, err := Parse("x.yaml",
+		[]byte("{a: {b: 1}, c: [1, 2], d: [{e: true, f: 0x10}, 3], g: {}, h: [], i: [[2]], j: -1.5e3, k: '7', l: 99999999999999999999, m: word, n: False}"))
 	must.OK(t, err)
 	var got []string
 	for _, l := range n.Leaves() {
@@ -445,7 +447,8 @@ func TestErrorOrder(t *testing.T) {
 		return &Error{File: file, Line: line, Column: column, Err: errors.New("x")}
 	}
 	var got []string
-	for _, e := range (Errors{at("argument", 0, 4), at("b", 1, 9), at("a", 2, 3), at("argument", 0, 2), at("a", 2, 1), at("a", 1, 5)}).asError().(Errors) {
+	for _, e := range (Errors{at("argument", 0, 4), at("b", 1, 9), at("a", 2, 3), at("argument", 0, 2), at("a", 2, 1),
+		at("a", 1, 5)}).asError().(Errors) {
 		got = append(got, fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column))
 	}
 	must.Equal(t, strings.Join(got, " "), "a:1:5 a:2:1 a:2:3 b:1:9 argument:0:2 argument:0:4", "order")

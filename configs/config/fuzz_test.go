@@ -24,7 +24,8 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzOverride checks the same for an assignment.
 func FuzzOverride(f *testing.F) {
-	for _, s := range []string{"train.epochs=3", "losses.1.lsbd.weight=10", "losses.+=kl", "dataset.square.size=3", `limits."a.b"=3`, "a", "=", "free.x.y={z: 1}",
+	for _, s := range []string{"train.epochs=3", "losses.1.lsbd.weight=10", "losses.+=kl", "dataset.square.size=3",
+		`limits."a.b"=3`, "a", "=", "free.x.y={z: 1}",
 		"dataset={square: {size: 17}}", "losses.0.kl=", "name=\"\\x41\"", "range=[1, 2]", "note.x=3", "raw.a.0=1"} {
 		f.Add(s, "free.a=1")
 	}

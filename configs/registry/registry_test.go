@@ -54,14 +54,16 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"epochs", "epoch", 1}, {"ab", "ba", 1}, {"vea", "vae", 1}, {"ca", "abc", 3}} {
+	}{{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"epochs", "epoch", 1},
+		{"ab", "ba", 1}, {"vea", "vae", 1}, {"ca", "abc", 3}} {
 		must.Equal(t, editDistance(c.a, c.b), c.want, "Distance", c.a, c.b)
 	}
 }
 
 // A wrong hint is worse than no hint.
 func TestNear(t *testing.T) {
-	known := []string{"j", "reconstruction", "kl", "mig", "mad", "mae", "mse", "dci", "ml-vae", "vae", "gvae", "beta-vae", "moco-v2", "conv64", "runs", "name", "losses", "adam", "sgd", "modularity", "epochs", "epoch_steps", "dip-i", "dip-ii", "batch"}
+	known := []string{"j", "reconstruction", "kl", "mig", "mad", "mae", "mse", "dci", "ml-vae", "vae", "gvae", "beta-vae",
+		"moco-v2", "conv64", "runs", "name", "losses", "adam", "sgd", "modularity", "epochs", "epoch_steps", "dip-i", "dip-ii", "batch"}
 	for name, want := range map[string]string{
 		"MIG": "mig", "betavae": "beta-vae", "Beta_VAE": "beta-vae", "mlvae": "ml-vae", "epoch-steps": "epoch_steps", "Conv64": "conv64",
 		"vea": "vae", "jj": "j", "avriance": "", "migg": "mig", "mi": "mig", "dic": "dci", "epoch": "epochs", "bacth": "batch", "batches": "batch", "adaming": "adam", "adamw": "adam", "adamwd": "", "batsh": "batch", "loss": "losses",
@@ -77,7 +79,8 @@ func TestNear(t *testing.T) {
 	if _, err := hinted.Lookup("Two_D"); err == nil || err.Error() != `unknown shape "Two_D"; a hint` {
 		t.Error(err)
 	}
-	if _, err := hinted.Lookup("square circle"); err == nil || err.Error() != `unknown shape "square circle"; want commas between names: square, circle` {
+	if _, err := hinted.Lookup("square circle"); err == nil ||
+		err.Error() != `unknown shape "square circle"; want commas between names: square, circle` {
 		t.Error(err)
 	}
 	if _, err := hinted.Lookup("squire"); err == nil || err.Error() != `unknown shape "squire"; known: square, circle` {

@@ -93,7 +93,8 @@ func toHSV(r, g, b float64) (h, s, v float64) {
 // colours returns an image with all kinds of colours: random, grey, black, white, pure, and with equal channels.
 func colours() []float32 {
 	p := noise(24 * 20 * 3)
-	copy(p, []float32{0, 0, 0, 1, 1, 1, 0.5, 0.5, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0.3, 0.3, 0.7, 0.7, 0.3, 0.3, 0.3, 0.7, 0.3,
+	copy(p, []float32{0, 0, 0, 1, 1, 1, 0.5, 0.5, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0.3, 0.3, 0.7,
+		0.7, 0.3, 0.3, 0.3, 0.7, 0.3,
 		0.3, 0.7, 0.7, 0.7, 0.3, 0.7, 0.7, 0.7, 0.3, 1e-7, 0, 0, 1, 1, 0.9999999, float32(math.Copysign(0, -1)), 0.6, 0.3})
 	return p
 }
@@ -210,7 +211,8 @@ func TestPointwise(t *testing.T) {
 		}
 	}
 	near(t, "solarise", applied(always(&Solarise{Chance{1}, 0.25}), p, 24, 20, 3, s), want)
-	if got := applied(always(&Solarise{Chance{1}, 0}), []float32{0, float32(math.Copysign(0, -1)), 1, -0.5}, 1, 4, 1, s); !slices.Equal(got, []float32{1, 1, 0, -0.5}) {
+	if got := applied(always(&Solarise{Chance{1}, 0}), []float32{0, float32(math.Copysign(0, -1)), 1, -0.5}, 1, 4, 1,
+		s); !slices.Equal(got, []float32{1, 1, 0, -0.5}) {
 		t.Errorf("solarise from 0 on: %v", got)
 	}
 
@@ -244,7 +246,8 @@ func TestFlip(t *testing.T) {
 
 // A blur is the weighted sum over the square, with borders reflected.
 func TestBlur(t *testing.T) {
-	for _, test := range []struct{ h, w, c, kernel int }{{9, 7, 3, 3}, {4, 5, 1, 7}, {2, 2, 3, 3}, {6, 8, 2, 5}, {5, 4, 4, 3}, {3, 3, 3, 1}, {40, 33, 3, 63}} {
+	for _, test := range []struct{ h, w, c, kernel int }{{9, 7, 3, 3}, {4, 5, 1, 7}, {2, 2, 3, 3}, {6, 8, 2, 5},
+		{5, 4, 4, 3}, {3, 3, 3, 1}, {40, 33, 3, 63}} {
 		b := &Blur{Chance{1}, test.kernel, [2]float64{0.5, 3}}
 		src := noise(test.h * test.w * test.c)
 		s, same := rng.New(3, "blur"), rng.New(3, "blur")
@@ -359,7 +362,8 @@ func TestCropDraws(t *testing.T) {
 		}
 	}
 	// If no draw fits, the result is the largest central part.
-	for _, test := range []struct{ h, w, top, left, ch, cw int }{{10, 100, 0, 43, 10, 13}, {10, 20, 0, 3, 10, 13}, {20, 10, 3, 0, 13, 10}, {100, 10, 43, 0, 13, 10}, {10, 11, 0, 0, 10, 11}} {
+	for _, test := range []struct{ h, w, top, left, ch, cw int }{{10, 100, 0, 43, 10, 13}, {10, 20, 0, 3, 10, 13},
+		{20, 10, 3, 0, 13, 10}, {100, 10, 43, 0, 13, 10}, {10, 11, 0, 0, 10, 11}} {
 		top, left, ch, cw := (&Crop{Chance{1}, [2]float64{1, 1}, [2]float64{3.0 / 4, 4.0 / 3}}).draw(test.h, test.w, s)
 		if got := [4]int{top, left, ch, cw}; got != [4]int{test.top, test.left, test.ch, test.cw} && test.w != 11 {
 			t.Errorf("%+v: %v", test, got)

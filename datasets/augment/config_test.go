@@ -32,7 +32,8 @@ func TestConfig(t *testing.T) {
 	}
 	v, err = load("views: {count: 3, pipeline: [flip, {jitter: {hue: 0.1, probability: 0.5}}, {normalise: {mean: [0.5], deviation: [0.25]}}], second: [{grayscale: {probability: 1}}, {normalise: {mean: [0.5], deviation: [0.25]}}], shared: true}")
 	must.OK(t, err)
-	want := Pipeline{op("flip", &Flip{Chance{0.5}}), op("jitter", &Jitter{Chance{0.5}, 0.8, 0.8, 0.8, 0.1}), op("normalise", &Normalise{[]float64{0.5}, []float64{0.25}})}
+	want := Pipeline{op("flip", &Flip{Chance{0.5}}), op("jitter", &Jitter{Chance{0.5}, 0.8, 0.8, 0.8, 0.1}),
+		op("normalise", &Normalise{[]float64{0.5}, []float64{0.25}})}
 	second := Pipeline{op("grayscale", &Grayscale{Chance{1}}), want[2]}
 	if v.Count != 3 || !v.Shared || !reflect.DeepEqual(v.Pipeline, want) || !reflect.DeepEqual(v.Second, second) {
 		t.Errorf("%+v", v)
@@ -44,7 +45,8 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// a stored config gives the same views: no second pipeline differs from an empty one
-	for _, want := range []*Views{{Pipeline: negativeFree(), Count: 2}, {Pipeline: Pipeline{}, Second: Pipeline{}, Count: 2}, {Pipeline: Pipeline{op("normalise", NewNormalise())}, Count: 2}} {
+	for _, want := range []*Views{{Pipeline: negativeFree(), Count: 2},
+		{Pipeline: Pipeline{}, Second: Pipeline{}, Count: 2}, {Pipeline: Pipeline{op("normalise", NewNormalise())}, Count: 2}} {
 		text := must.Get(config.Encode(settings{want}))(t)
 		if again, err := load(string(text)); err != nil || !reflect.DeepEqual(again, want) {
 			t.Errorf("%+v, %v of\n%s", again, err, text)
@@ -209,7 +211,8 @@ func FuzzPipeline(f *testing.F) {
 		f.Add(e.Name, uint8(5), uint8(9), uint64(1))
 		f.Add(e.Name, uint8(0), uint8(1), uint64(0))
 	}
-	for _, s := range []string{"[]", "[flip, {crop: {scale: [0.01, 1], aspect: [0.01, 100]}}]", "[{blur: {kernel: 63, sigma: [0.001, 1000]}}]", "[{jitter: {brightness: 1000, contrast: 1000}}]",
+	for _, s := range []string{"[]", "[flip, {crop: {scale: [0.01, 1], aspect: [0.01, 100]}}]",
+		"[{blur: {kernel: 63, sigma: [0.001, 1000]}}]", "[{jitter: {brightness: 1000, contrast: 1000}}]",
 		"[{normalise: {mean: [1e6], deviation: [1e-6]}}]", "{}", "[[flip]]", "~"} {
 		f.Add(s, uint8(3), uint8(64), uint64(2))
 	}

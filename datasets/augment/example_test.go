@@ -45,7 +45,8 @@ func (d *Darken) Apply(m *augment.Canvas, s *rng.Stream) {
 // A program adds an operation and a pipeline, which configs can then name.
 func ExampleRegister() {
 	err := augment.Register(registry.Entry[augment.Op]{
-		Name: "darken", Doc: "pixels times a random number", New: func() augment.Op { return &Darken{Chance: augment.Chance{Probability: 1}, Least: 0.5} },
+		Name: "darken", Doc: "pixels times a random number",
+		New: func() augment.Op { return &Darken{Chance: augment.Chance{Probability: 1}, Least: 0.5} },
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -60,7 +61,8 @@ func ExampleRegister() {
 		fmt.Println(err)
 		return
 	}
-	for _, text := range []string{"views: {pipeline: [{darken: {least: 1}}, flip], count: 1}", "views: {pipeline: dim, count: 1}", "views: {pipeline: [{darken: {most: 1}}]}"} {
+	for _, text := range []string{"views: {pipeline: [{darken: {least: 1}}, flip], count: 1}",
+		"views: {pipeline: dim, count: 1}", "views: {pipeline: [{darken: {most: 1}}]}"} {
 		var settings struct {
 			Views augment.Views `yaml:"views"`
 		}

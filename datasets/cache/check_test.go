@@ -63,7 +63,8 @@ func TestBroken(t *testing.T) {
 			k := testKey(t)
 			hash := made(t, k)
 			c.harm(t, k)
-			if _, err := Open(t.Context(), k); !errors.Is(err, errBroken) || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), k.Dir()) {
+			if _, err := Open(t.Context(), k); !errors.Is(err, errBroken) || errors.Is(err, ErrAbsent) ||
+				!strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), k.Dir()) {
 				t.Errorf("Open: %v; want %q", err, c.words)
 			}
 			if err := Check(t.Context(), k); !errors.Is(err, errBroken) {
@@ -73,7 +74,8 @@ func TestBroken(t *testing.T) {
 				t.Errorf("List: %+v, %v", list, err)
 			}
 			gone := errors.New("the source is gone")
-			if _, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return gone }); !errors.Is(err, gone) || !errors.Is(err, errBroken) {
+			if _, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return gone }); !errors.Is(err, gone) ||
+				!errors.Is(err, errBroken) {
 				t.Errorf("Ensure without a source: %v", err)
 			}
 			s := must.Get(Ensure(t.Context(), k, convert))(t)
@@ -109,7 +111,8 @@ func TestWrongBit(t *testing.T) {
 		b := must.Read(t, path)
 		b[len(b)-1] ^= 1
 		must.OK(t, errors.Join(os.WriteFile(path, b, 0o666), os.Chtimes(path, info.ModTime(), info.ModTime())))
-		if _, err := Open(t.Context(), k); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), path+": the cached set is damaged: its SHA-256 is ") {
+		if _, err := Open(t.Context(), k); !errors.Is(err, errBroken) ||
+			!strings.Contains(err.Error(), path+": the cached set is damaged: its SHA-256 is ") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if s, err = open(k); err != nil {

@@ -33,14 +33,16 @@ func TestConfig(t *testing.T) {
 	if text, err = config.Encode(s); err != nil || !strings.Contains(string(text), "supervision: none") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if s, err = configtest.Decode("dataset: {grid: {path: x, kinds: [circular, ordinal]}}"); err != nil || s.Dataset.Value.(*files.GridFolder).Kinds.List[1] != "ordinal" {
+	if s, err = configtest.Decode("dataset: {grid: {path: x, kinds: [circular, ordinal]}}"); err != nil ||
+		s.Dataset.Value.(*files.GridFolder).Kinds.List[1] != "ordinal" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
 // A period in brackets needs no quotes, and is unchanged after writing.
 func TestKindsConfig(t *testing.T) {
-	for _, text := range []string{"[circular:360, ordinal, 'circular:0.5']", "['circular:360', ordinal, circular:0.5]", "\n    - circular:360\n    - ordinal\n    - circular:0.5"} {
+	for _, text := range []string{"[circular:360, ordinal, 'circular:0.5']", "['circular:360', ordinal, circular:0.5]",
+		"\n    - circular:360\n    - ordinal\n    - circular:0.5"} {
 		s, err := configtest.Decode("dataset:\n  grid:\n    path: x\n    kinds: " + text + "\n")
 		for range 2 {
 			if err != nil || !slices.Equal(s.Dataset.Value.(*files.GridFolder).Kinds.List, []string{"circular:360", "ordinal", "circular:0.5"}) {
@@ -67,7 +69,8 @@ func TestConfigErrors(t *testing.T) {
 		"supervision: {paths: {step: 0}}":        "want 1 or more",
 		"supervision: pairz":                     `did you mean "pairs"?`,
 	} {
-		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "test.yaml:1:") {
+		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "test.yaml:1:") {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}

@@ -33,7 +33,8 @@ func TestFlatland(t *testing.T) {
 			}
 			for k, got := range []float64{row / mass, column / mass} {
 				step := float64(set.Size-1-2*set.Radius) / float64(set.Period)
-				if want := float64(set.Radius) + 2 + float64(levels[k])*step; !(math.Abs(got-want) <= near) || !(math.Abs(d.Factors()[k].Values[levels[k]]-want) <= 1e-12) {
+				if want := float64(set.Radius) + 2 + float64(levels[k])*step; !(math.Abs(got-want) <= near) ||
+					!(math.Abs(d.Factors()[k].Values[levels[k]]-want) <= 1e-12) {
 					t.Errorf("%+v image %d: coordinate %d is %v, and %v by its levels; want %v", set, i, k, got, d.Factors()[k].Values[levels[k]], want)
 				}
 			}

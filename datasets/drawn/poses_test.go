@@ -32,7 +32,8 @@ func TestPosesFactors(t *testing.T) {
 	d := buildPoses(t, func(p *Poses) { p.Rotations, p.Hues = "icosahedral", 6 })
 	grey := buildPoses(t, func(p *Poses) { p.Rotations, p.Hues = "icosahedral", 1 })
 	factors := d.Factors()
-	if len(factors) != 2 || factors[0].Name != "pose" || factors[0].Size != 60 || len(factors[0].Rotations) != 60 || factors[1].Size != 6 || d.Len() != 360 || len(grey.Factors()) != 1 {
+	if len(factors) != 2 || factors[0].Name != "pose" || factors[0].Size != 60 || len(factors[0].Rotations) != 60 ||
+		factors[1].Size != 6 || d.Len() != 360 || len(grey.Factors()) != 1 {
 		t.Fatalf("%d images with the factors %+v, and %+v in grey", d.Len(), factors, grey.Factors())
 	}
 	if factors[0].Rotations[7] != rotation.Icosahedral()[7] {
@@ -180,7 +181,8 @@ func TestPosesOfMesh(t *testing.T) {
 	var images [2][]float32
 	for i, crease := range []float64{0, 40} {
 		d := buildPoses(t, func(p *Poses) {
-			p.Object, p.Mesh, p.Crease, p.Rotations, p.Hues, p.Camera, p.Light = "", file, crease, "octahedral", 1, "orthographic", [3]float64{0, 0, 1}
+			p.Object, p.Mesh, p.Crease, p.Rotations, p.Hues, p.Camera, p.Light = "", file, crease, "octahedral",
+				1, "orthographic", [3]float64{0, 0, 1}
 		})
 		images[i] = imageOf(d, 0)
 		if inside, outside := images[i][12*64+12], images[i][8*64+8]; inside == 0 || outside != 0 { // the corner is at 0.97 of the radius

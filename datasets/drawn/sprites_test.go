@@ -197,7 +197,8 @@ func TestSpritesTurn(t *testing.T) {
 			}
 			return runs
 		}
-		if across(20) != "####" || across(30) != "##" || across(47) != "##" || heart[47*64+32] == 0 || heart[47*64+30] != 0 || heart[16*64+32] != 0 {
+		if across(20) != "####" || across(30) != "##" || across(47) != "##" || heart[47*64+32] == 0 || heart[47*64+30] != 0 ||
+			heart[16*64+32] != 0 {
 			t.Errorf("the heart does not stand on its tip: %q %q %q", across(20), across(30), across(47))
 		}
 	}

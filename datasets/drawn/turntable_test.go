@@ -185,7 +185,8 @@ func TestTurntableFolder(t *testing.T) {
 	mesh := filepath.Join(t.TempDir(), "m.off")
 	must.Write(t, mesh, off)
 	changing := turntableWith(func(t *Turntable) { t.Path, t.Size = filepath.Dir(mesh), 16 })
-	must.Error(t, changing.Prepare(t.Context(), func(string, int64, int64) { must.Write(t, mesh, off+"#") }), "m.off: the file changes while it is read")
+	must.Error(t, changing.Prepare(t.Context(), func(string, int64, int64) { must.Write(t, mesh, off+"#") }),
+		"m.off: the file changes while it is read")
 	set.Objects = 3
 	must.ErrorOf(set.Build(0))(t, "has 2 meshes")
 }
@@ -196,7 +197,8 @@ func TestTurntableUp(t *testing.T) {
 		path := must.Write(t, filepath.Join(t.TempDir(), "pole.off"), datatest.Pole(axis))
 		datatest.CheckUpright(t, datatest.Build(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = path, up, 1, 8 })))
 		t.Setenv(cache.RootVariable, t.TempDir())
-		datatest.CheckUpright(t, datatest.Build(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = filepath.Dir(path), up, 1, 8 })))
+		datatest.CheckUpright(t, datatest.Build(t,
+			turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = filepath.Dir(path), up, 1, 8 })))
 	}
 }
 

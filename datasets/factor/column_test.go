@@ -152,7 +152,8 @@ func TestCategorical(t *testing.T) {
 		must.Equal(t, c.kinds.Categorical(c.names)(c.name, c.column, c.columns), c.want, i, "categorical is")
 	}
 	for size, want := range map[int]bool{100: false, 101: true} {
-		if note, ok := KindNote(Factor{Name: "pose", Kind: Ordinal, Size: size}, "kinds"); ok != want || !strings.Contains(note, fmt.Sprintf("factor pose has %d levels; kinds={pose: circular:360}", size)) {
+		if note, ok := KindNote(Factor{Name: "pose", Kind: Ordinal, Size: size}, "kinds"); ok != want ||
+			!strings.Contains(note, fmt.Sprintf("factor pose has %d levels; kinds={pose: circular:360}", size)) {
 			t.Errorf("%d levels: %q, %v", size, note, ok)
 		}
 	}

@@ -250,7 +250,8 @@ func TestOneHotNotes(t *testing.T) {
 		{nil, 0},
 	} {
 		got := slices.DeleteFunc(factor.RepeatNotes(factors, c.levels), func(note string) bool { return !strings.Contains(note, "one-hot") })
-		if len(got) != c.want || c.want == 1 && !strings.HasPrefix(got[0], "factors a to c are the one-hot columns of one factor, so metrics count it 3 times") {
+		if len(got) != c.want || c.want == 1 && !strings.HasPrefix(got[0],
+			"factors a to c are the one-hot columns of one factor, so metrics count it 3 times") {
 			t.Errorf("%v: %q, want %d", c.levels, got, c.want)
 		}
 	}

@@ -24,7 +24,8 @@ func TestFrom(t *testing.T) {
 		http.ServeFile(w, r, filepath.Join(there, filepath.Base(r.URL.Path)))
 	})
 	f := wanted("http://nowhere.invalid")
-	for _, from := range []string{there, filepath.Join(there, "set.bin"), filepath.Join(there, "other.bin"), s.URL, s.URL + "/", s.URL + "/a/b/", s.URL + "/other.bin"} {
+	for _, from := range []string{there, filepath.Join(there, "set.bin"), filepath.Join(there, "other.bin"), s.URL,
+		s.URL + "/", s.URL + "/a/b/", s.URL + "/other.bin"} {
 		o := quick(t)
 		o.From = from
 		if _, err := one(t, t.Context(), t.TempDir(), f, o); err != nil && from != s.URL+"/a/b/" {
@@ -74,7 +75,8 @@ func TestFrom(t *testing.T) {
 	o := quick(t)
 	for _, from := range []string{filepath.Join(there, "none"), t.TempDir()} {
 		o.From = from
-		if _, err := Files(t.Context(), t.TempDir(), []source.File{f}, o); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), from) {
+		if _, err := Files(t.Context(), t.TempDir(), []source.File{f}, o); !errors.Is(err, os.ErrNotExist) ||
+			!strings.Contains(err.Error(), from) {
 			t.Errorf("%s: %v", from, err)
 		}
 	}

@@ -19,7 +19,8 @@ func TestAnswersAboutFiles(t *testing.T) {
 	t.Setenv("UNRAVEL_DATA", t.TempDir())
 	dir := t.TempDir()
 	writePictures(t, dir, "b.png", "a.png", "sub/c.png")
-	f := &Folder{Path: dir, Size: datasets.PictureSize{8, 8}, Channels: 1, Fit: pictures.FitCrop, Filter: "box", Bins: 20, Unlabelled: "refuse"}
+	f := &Folder{Path: dir, Size: datasets.PictureSize{8, 8}, Channels: 1, Fit: pictures.FitCrop, Filter: "box", Bins: 20,
+		Unlabelled: "refuse"}
 	d := must.Get(f.Build(0))(t)
 	named, ok := d.(datasets.FileNamed)
 	if !ok || named.FileName(2) != "sub/c.png" {
@@ -30,7 +31,8 @@ func TestAnswersAboutFiles(t *testing.T) {
 		return &supervision.Answers{File: path, Share: 0.5, Union: true}
 	}
 	s := must.Get(of("a.png,c,colour,same\n1,sub/c.png,colour,different").Split(d, nil))(t)
-	if p := s.Known.Pairs; len(p) != 2 || p[0] != (supervision.SimilarPair{A: 0, B: 2}) || p[1] != (supervision.SimilarPair{A: 1, B: 2, Different: true}) {
+	if p := s.Known.Pairs; len(p) != 2 || p[0] != (supervision.SimilarPair{A: 0, B: 2}) ||
+		p[1] != (supervision.SimilarPair{A: 1, B: 2, Different: true}) {
 		t.Errorf("pairs %+v", p)
 	}
 	must.ErrorOf(of("a.png,d.png,colour,same").Split(d, nil))(t, `pairs.csv:1:7: no row has the name "d.png"`)
@@ -62,7 +64,8 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 			t.Errorf("image %d: labels %v, want %v", image, got, want)
 		}
 	}
-	if notes := fmt.Sprint(s.Known.Notes); !strings.Contains(notes, "names 3 of 4 pictures") || strings.Count(notes, "kinds={v: ordinal} would order them") != 1 {
+	if notes := fmt.Sprint(s.Known.Notes); !strings.Contains(notes, "names 3 of 4 pictures") ||
+		strings.Count(notes, "kinds={v: ordinal} would order them") != 1 {
 		t.Errorf("notes %q", notes)
 	}
 	s, err = split("", "p1.png,p2.png\np10,sub/c.png\n0,3\n")

@@ -113,7 +113,8 @@ func TestFolderBroken(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for _, name := range []string{"pictures/img_1.png", "pictures/img_2.png", "pictures/img_3.png", "broken/size.png", "broken/text.png"} {
-			if base := strings.TrimPrefix(name, "broken/"); base == name || table == "smallsize.csv" && base == "size.png" || table == "notpicture.csv" && base == "text.png" {
+			if base := strings.TrimPrefix(name, "broken/"); base == name || table == "smallsize.csv" && base == "size.png" ||
+				table == "notpicture.csv" && base == "text.png" {
 				content := must.Read(t, "testdata/images/"+name)
 				placed(t, dir, filepath.Base(name), string(content))
 			}
@@ -150,7 +151,8 @@ func TestFolderWithoutLabels(t *testing.T) {
 	}
 	placed(t, dir, "labels.csv", "file,size\na.PNG,1\n")
 	f.Labels = ""
-	if got := datatest.Build(t, f).(datasets.Noted).Notes(); len(got) != 1 || !strings.Contains(got[0], "labels=labels.csv would read them from "+dir) {
+	if got := datatest.Build(t, f).(datasets.Noted).Notes(); len(got) != 1 ||
+		!strings.Contains(got[0], "labels=labels.csv would read them from "+dir) {
 		t.Errorf("a table: notes %q", got)
 	}
 	must.ErrorOf((&GridFolder{Path: dir}).Build(0))(t, "folder: {path: ")
@@ -200,7 +202,8 @@ func TestFolderLabels(t *testing.T) {
 			continue
 		}
 		g := d.Factors()[0]
-		if text := fmt.Sprint(g.Name, " ", g.Size, " ", g.Kind, " ", g.Values); text != c.factors || !slices.Equal(datasets.Levels(d), c.levels) || !slices.Equal(byPixel(d), c.order) {
+		if text := fmt.Sprint(g.Name, " ", g.Size, " ", g.Kind, " ", g.Values); text != c.factors ||
+			!slices.Equal(datasets.Levels(d), c.levels) || !slices.Equal(byPixel(d), c.order) {
 			t.Errorf("%s: %s, levels %v, pictures %v; want %s, %v, %v", c.name, text, datasets.Levels(d), byPixel(d), c.factors, c.levels, c.order)
 		}
 	}
@@ -226,7 +229,8 @@ func TestFolderNames(t *testing.T) {
 	}
 	placed(t, dir, "labels.csv", "file,animal,number\na/x.png,owl,7\na/y.png,owl,7\nb/z.png,cat,3\n")
 	f.Kinds = factor.ColumnKinds{}
-	if notes := datatest.Build(t, f).(datasets.Noted).Notes(); !slices.Contains(notes, "factors animal and number divide the images into the same groups, so metrics count them twice") {
+	if notes := datatest.Build(t, f).(datasets.Noted).Notes(); !slices.Contains(notes,
+		"factors animal and number divide the images into the same groups, so metrics count them twice") {
 		t.Errorf("notes %q", notes)
 	}
 	set := d.(*folderSet)
@@ -444,7 +448,8 @@ func TestFolderLinks(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	writePictures(t, dir, "a.png")
 	writePictures(t, other, "secret.png")
-	for name, to := range map[string]string{"inside.png": "a.png", "outside.png": filepath.Join(other, "secret.png"), "nowhere.png": "none.png", "folder": other} {
+	for name, to := range map[string]string{"inside.png": "a.png", "outside.png": filepath.Join(other, "secret.png"),
+		"nowhere.png": "none.png", "folder": other} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}
@@ -567,7 +572,8 @@ func TestFolderChanged(t *testing.T) {
 		"a column more":      {"file,v,w\na.png,1,1\nb.png,2,1\nc.png,1,2\n", true},
 	} {
 		now := files(c.table)
-		if text := now.Changed(began); (text != "") != c.changed || c.changed && !strings.Contains(text, "the data set folder has changed since the run began: its labels") {
+		if text := now.Changed(began); (text != "") != c.changed ||
+			c.changed && !strings.Contains(text, "the data set folder has changed since the run began: its labels") {
 			t.Errorf("%s: %q", name, text)
 		}
 		old := *began

@@ -50,13 +50,15 @@ func TestGridFolder(t *testing.T) {
 		"images":  encode(t, []int{6, 2, 3}, ramp(36)),
 		"factors": encode(t, []int{6, 2}, []float64{10, 0, 10, 1, 10, 2, 20, 2, 20, 1, 20, 0}),
 	})
-	d := datatest.Build(t, &GridFolder{Path: dir, Names: []string{"size", "turn"}, Kinds: factor.ColumnKinds{List: []string{"ordinal", "circular"}}})
+	d := datatest.Build(t, &GridFolder{Path: dir, Names: []string{"size", "turn"},
+		Kinds: factor.ColumnKinds{List: []string{"ordinal", "circular"}}})
 	conform(t, d)
 	if h, w, c := d.ImageShape(); h != 2 || w != 3 || c != 1 || d.Len() != 6 || d.Name() != filepath.Base(dir) {
 		t.Errorf("shape %d %d %d", h, w, c)
 	}
 	f := d.Factors()
-	if f[0].Name != "size" || f[0].Size != 2 || f[0].Kind != factor.Ordinal || f[0].Value(1) != 20 || f[1].Size != 3 || f[1].Values != nil || f[1].Kind != factor.Circular {
+	if f[0].Name != "size" || f[0].Size != 2 || f[0].Kind != factor.Ordinal || f[0].Value(1) != 20 || f[1].Size != 3 ||
+		f[1].Values != nil || f[1].Kind != factor.Circular {
 		t.Errorf("factors %+v", f)
 	}
 	pixels, levels := make([]float32, 6), make([]int, 2)
@@ -70,12 +72,14 @@ func TestGridFolder(t *testing.T) {
 // Factors in a text table have the names of its first line, and words are levels.
 func TestGridFolderText(t *testing.T) {
 	dir := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
-	must.WriteAll(t, dir, map[string]string{"factors.csv": "colour,size\r\nred,2.5\r\nblue,1\r\n,1\r\nred,2.5\r\n", "other.tsv": "3\n3\n3\n1\n"})
+	must.WriteAll(t, dir, map[string]string{"factors.csv": "colour,size\r\nred,2.5\r\nblue,1\r\n,1\r\nred,2.5\r\n",
+		"other.tsv": "3\n3\n3\n1\n"})
 	set := &GridFolder{Path: dir}
 	d := datatest.Build(t, set)
 	conform(t, d)
 	f, levels := d.Factors(), make([]int, 2)
-	if d.FactorsAt(3, levels); f[0].Name != "colour" || f[0].Kind != factor.Categorical || !slices.Equal(f[0].Names, []string{"blue", "red"}) || !slices.Equal(levels, []int{1, 1}) {
+	if d.FactorsAt(3, levels); f[0].Name != "colour" || f[0].Kind != factor.Categorical ||
+		!slices.Equal(f[0].Names, []string{"blue", "red"}) || !slices.Equal(levels, []int{1, 1}) {
 		t.Errorf("factors %+v, levels %v of image 3", f, levels)
 	}
 	if missing := datasets.Missing(d); !slices.Equal(missing, []int{1, 0}) || f[1].Name != "size" || f[1].Value(1) != 2.5 {
@@ -85,16 +89,20 @@ func TestGridFolderText(t *testing.T) {
 		t.Errorf("it reads %v", reads)
 	}
 	must.Write(t, filepath.Join(dir, "factors.txt"), "1\n2\n3\n4\n")
-	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 2 || notes[1] != "factor colour: 0 is blue, 1 is red" || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 2 ||
+		notes[1] != "factor colour: 0 is blue, 1 is red" || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
 		t.Errorf("two tables: notes %q", notes)
 	}
 	must.Write(t, filepath.Join(dir, "factors.npy"), encode(t, []int{4, 2}, []int64{0, 7, 1, 5, 0, 7, 1, 5}))
-	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 3 || !strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") ||
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 3 ||
+		!strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") ||
 		notes[2] != "factors factor0 and factor1 divide the images into the same groups, so metrics count them twice" {
 		t.Errorf("an array and two tables: notes %q", notes)
 	}
-	marked := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{5, 2, 3}, ramp(30)), "factors": encode(t, []int{5, 1}, []int64{-1, 0, 1, 2, -1})})}
-	if notes := datatest.Build(t, marked).(datasets.Noted).Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "factor factor0 is -1 in 2 rows and 0 to 2 in the others") {
+	marked := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{5, 2, 3}, ramp(30)),
+		"factors": encode(t, []int{5, 1}, []int64{-1, 0, 1, 2, -1})})}
+	if notes := datatest.Build(t, marked).(datasets.Noted).Notes(); len(notes) != 1 ||
+		!strings.HasPrefix(notes[0], "factor factor0 is -1 in 2 rows and 0 to 2 in the others") {
 		t.Errorf("a number for unknown: notes %q", notes)
 	}
 	mixed := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
@@ -126,7 +134,8 @@ func TestGridAngles(t *testing.T) {
 		{"circular:360", []float64{60, 0, 120, 180, 240, 300}, "6 []"},
 		{"angular", []float64{3, 4, 5, 3, 4, 5}, "3 []"},
 	} {
-		set := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{6, 1, 1}, ramp(6)), "factors": encode(t, []int{6}, c.values)}), Kinds: factor.ColumnKinds{List: []string{c.kind}}}
+		set := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{6, 1, 1}, ramp(6)),
+			"factors": encode(t, []int{6}, c.values)}), Kinds: factor.ColumnKinds{List: []string{c.kind}}}
 		d := datatest.Build(t, set)
 		conform(t, d)
 		f := d.Factors()[0]
@@ -205,7 +214,8 @@ func TestGridArchive(t *testing.T) {
 		t.Errorf("%s: %d images", d.Name(), d.Len())
 	}
 	d = datatest.Build(t, &GridFolder{Path: archive(t, "arr_0", images)})
-	if n := d.(datasets.Noted).Notes(); d.Len() != 4 || len(n) == 0 || !strings.Contains(n[0], "mine.npz: its only array, arr_0, is read as images without factors") {
+	if n := d.(datasets.Noted).Notes(); d.Len() != 4 || len(n) == 0 ||
+		!strings.Contains(n[0], "mine.npz: its only array, arr_0, is read as images without factors") {
 		t.Errorf("%d images, notes %q", d.Len(), n)
 	}
 	empty := t.TempDir()
@@ -221,7 +231,8 @@ func TestGridArchive(t *testing.T) {
 
 // A set may have a single image with a row of factors.
 func TestGridOneImage(t *testing.T) {
-	d := datatest.Build(t, &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{1, 2, 3}, ramp(6)), "factors": encode(t, []int{1, 3}, []int64{5, 6, 7})})})
+	d := datatest.Build(t, &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{1, 2, 3}, ramp(6)),
+		"factors": encode(t, []int{1, 3}, []int64{5, 6, 7})})})
 	if f := d.Factors(); d.Len() != 1 || len(f) != 3 || f[2].Value(0) != 7 {
 		t.Errorf("%d images, factors %+v", d.Len(), f)
 	}
@@ -362,7 +373,8 @@ func TestGridErrors(t *testing.T) {
 		t.Errorf("without factors: %v", err)
 	}
 	other := must.Write(t, filepath.Join(t.TempDir(), "images.txt"), "images")
-	for path, want := range map[string]string{"": "path: is missing", "/no/such/place": "no such file", other: "is no file of arrays; want .npy, .npz, HDF5"} {
+	for path, want := range map[string]string{"": "path: is missing", "/no/such/place": "no such file",
+		other: "is no file of arrays; want .npy, .npz, HDF5"} {
 		must.ErrorOf((&GridFolder{Path: path}).Build(0))(t, want, path)
 	}
 }

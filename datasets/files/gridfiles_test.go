@@ -190,7 +190,8 @@ func TestGridAxes(t *testing.T) {
 		d := &stored.Set{}
 		s := &gridSource{GridFolder: &GridFolder{Path: test.path}, images: &arrays.Array{Shape: test.shape}}
 		err := s.findAxes(d, test.factors)
-		if got := []int{d.Count, d.Shape[0], d.Shape[1], d.Shape[2]}; (err == nil) != (test.want != nil) || err == nil && !slices.Equal(got, test.want) {
+		if got := []int{d.Count, d.Shape[0], d.Shape[1], d.Shape[2]}; (err == nil) != (test.want != nil) ||
+			err == nil && !slices.Equal(got, test.want) {
 			t.Errorf("%s %v, %d rows of factors: %v, %v; want %v", test.path, test.shape, test.factors, got, err, test.want)
 		}
 	}
@@ -213,7 +214,8 @@ func TestGridUnknown(t *testing.T) {
 	}
 	d, err := (&GridFolder{Path: dir, Kinds: factor.ColumnKinds{List: []string{"ordinal", "circular"}}}).Build(0)
 	must.OK(t, err)
-	if got, want := datasets.Levels(d), []int{0, 0, datasets.Unknown, 1, 1, datasets.Unknown, 0, datasets.Unknown}; !slices.Equal(got, want) || !slices.Equal(datasets.Missing(d), []int{1, 2}) {
+	if got, want := datasets.Levels(d), []int{0, 0, datasets.Unknown, 1, 1, datasets.Unknown, 0,
+		datasets.Unknown}; !slices.Equal(got, want) || !slices.Equal(datasets.Missing(d), []int{1, 2}) {
 		t.Errorf("levels %v, missing %v; want %v", got, datasets.Missing(d), want)
 	}
 }

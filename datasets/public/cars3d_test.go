@@ -92,7 +92,8 @@ func TestCars3DBroken(t *testing.T) {
 			mats[name] = read(filepath.Join("broken", name))
 		}
 		carArchive(t, mats[name])
-		if _, err := (&Cars3D{}).Build(0); err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), cars3DFile+": data/cars/x.mat") {
+		if _, err := (&Cars3D{}).Build(0); err == nil || !strings.Contains(err.Error(), words) ||
+			!strings.Contains(err.Error(), cars3DFile+": data/cars/x.mat") {
 			t.Errorf("%s: %v; want %q and the name of the file", name, err, words)
 		}
 	}

@@ -26,10 +26,12 @@ func modelnet(change func(*ModelNet40)) *ModelNet40 {
 func TestModelNet40(t *testing.T) {
 	publicFiles(t, "modelnet40", map[string]string{modelnetFile: filepath.Join("modelnet", modelnetFile)})
 	d := datatest.Build(t, modelnet(func(*ModelNet40) {}))
-	if f := d.Factors(); d.Len() != 8 || len(f) != 2 || f[0].Name != "object" || f[0].Size != 2 || f[1].Name != "rotation" || f[1].Kind != factor.Circular {
+	if f := d.Factors(); d.Len() != 8 || len(f) != 2 || f[0].Name != "object" || f[0].Size != 2 ||
+		f[1].Name != "rotation" || f[1].Kind != factor.Circular {
 		t.Errorf("%d images of %+v", d.Len(), f)
 	}
-	if all := datatest.Build(t, modelnet(func(m *ModelNet40) { m.Part = "all" })); all.Len() != 12 || !slices.Equal(datatest.ImageAt(all, 1, 3), datatest.ImageAt(d, 1, 3)) {
+	if all := datatest.Build(t, modelnet(func(m *ModelNet40) { m.Part = "all" })); all.Len() != 12 ||
+		!slices.Equal(datatest.ImageAt(all, 1, 3), datatest.ImageAt(d, 1, 3)) {
 		t.Errorf("%d images of both parts; want 12, and those of train first", all.Len())
 	}
 	if one := datatest.Build(t, modelnet(func(m *ModelNet40) { m.Class, m.Part = "night_stand", "test" })); one.Len() != 4 {

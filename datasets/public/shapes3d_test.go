@@ -42,7 +42,8 @@ func TestShapes3D(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "3dshapes")
 	files["broken/lzf.h5"] = files["3dshapes_fletcher.h5"] // the same images
 	twin := must.Get((&drawn.Room{Size: 16, Hues: 10, Scales: 8, Orientations: 15}).Build(0))(t)
-	for _, file := range []string{"3dshapes.h5", "3dshapes_extensible.h5", "3dshapes_btree2.h5", "3dshapes_fletcher.h5", "3dshapes_latest_single.h5", "broken/lzf.h5"} {
+	for _, file := range []string{"3dshapes.h5", "3dshapes_extensible.h5", "3dshapes_btree2.h5", "3dshapes_fletcher.h5",
+		"3dshapes_latest_single.h5", "broken/lzf.h5"} {
 		publicFiles(t, "shapes3d", map[string]string{shapes3DFile: filepath.Join("3dshapes", file)})
 		d, err := (&Shapes3D{}).Build(0)
 		if err != nil {

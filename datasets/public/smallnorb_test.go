@@ -35,7 +35,8 @@ func TestSmallNORB(t *testing.T) {
 	d := must.Get((&SmallNORB{Part: "all", Instance: true, Size: datasets.PictureSize{64, 64}}).Build(0))(t)
 	checkRows(t, d, want)
 	native := must.Get((&SmallNORB{Part: "training", Instance: true}).Build(0))(t)
-	if f := d.Factors(); !slices.Equal(f[2].Values, []float64{30, 35, 40, 45, 50, 55, 60, 65, 70}) || f[3].Values[1] != 20 || f[3].Values[17] != 340 {
+	if f := d.Factors(); !slices.Equal(f[2].Values, []float64{30, 35, 40, 45, 50, 55, 60, 65, 70}) ||
+		f[3].Values[1] != 20 || f[3].Values[17] != 340 {
 		t.Errorf("elevations and azimuths are %v, %v degrees", f[2].Values, f[3].Values)
 	}
 	if h, _, _ := native.ImageShape(); h != norbSide || native.Len() != 120 {

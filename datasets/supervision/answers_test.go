@@ -29,7 +29,8 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("factors %v", f)
 	}
 	want := [][]int32{{0, 0, 0, -1, 1, 1, -1, -1, -1, 2, -1, -1}, {0, -1, -1, -1, 0, -1, -1, -1, -1, -1, -1, -1}}
-	if !slices.EqualFunc(known.Classes, want, slices.Equal) || !slices.Equal(known.Images, []int{0, 1, 2, 3, 4, 5, 8}) || len(known.Pairs) != 6 || known.KnowsLevels() {
+	if !slices.EqualFunc(known.Classes, want, slices.Equal) || !slices.Equal(known.Images, []int{0, 1, 2, 3, 4, 5, 8}) ||
+		len(known.Pairs) != 6 || known.KnowsLevels() {
 		t.Errorf("%+v", known)
 	}
 	must.Equal(t, known.Pairs[5], (SimilarPair{A: 3, B: 8, Factor: 1, Different: true}), "pair")
@@ -117,7 +118,8 @@ func TestAnswersWithLabels(t *testing.T) {
 		t.Fatalf("a factor of other levels: %+v, error %v", s, err)
 	}
 	path = answerFile(t, "0,1,x,same", "1,2,x,same", "4,5,x,same")
-	s, err = append(Of("labels", &FactorLabels{Fraction: 0.4, Share: 0.2}), Of("answers", &Answers{File: path, Share: 0.5, Union: true})...).Split(d, 7)
+	s, err = append(Of("labels", &FactorLabels{Fraction: 0.4, Share: 0.2}),
+		Of("answers", &Answers{File: path, Share: 0.5, Union: true})...).Split(d, 7)
 	must.OK(t, err)
 	sampler := must.Get(NewSampler(s, 6, rng.New(3, "batches")))(t)
 	level := map[int]int32{}

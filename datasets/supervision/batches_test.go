@@ -149,7 +149,8 @@ func TestSamplerResume(t *testing.T) {
 	if err := b.Restore(last); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []State{{Epoch: -1, Stream: good.Stream}, {Epoch: 1, Position: b.Batches() + 1, Stream: good.Stream}, {Epoch: 0, Position: 1, Stream: good.Stream},
+	for _, bad := range []State{{Epoch: -1, Stream: good.Stream},
+		{Epoch: 1, Position: b.Batches() + 1, Stream: good.Stream}, {Epoch: 0, Position: 1, Stream: good.Stream},
 		{Epoch: 1, Position: -1, Stream: good.Stream}, {Epoch: 1, Stream: []byte("x")}} {
 		if err := b.Restore(bad); err == nil {
 			t.Errorf("state %+v is accepted", bad)

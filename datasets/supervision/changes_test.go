@@ -129,7 +129,8 @@ func TestChangesRoles(t *testing.T) {
 // least one factor changes.
 func TestChangesLaplace(t *testing.T) {
 	const n, rate = 60_000, 1.5
-	d := datatest.ToyOf(factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical}, factor.Factor{Name: "size", Size: 5, Kind: factor.Ordinal}, circle("angle", 4))
+	d := datatest.ToyOf(factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical},
+		factor.Factor{Name: "size", Size: 5, Kind: factor.Ordinal}, circle("angle", 4))
 	prob := func(size, from, to int) float64 {
 		sum, c := 0.0, rate/math.Log(float64(size))
 		for v := range size {
@@ -162,7 +163,8 @@ func TestChangesLaplace(t *testing.T) {
 // A nuisance factor has any level, also with the law laplace and without a full grid.
 func TestChangesLaplaceNuisance(t *testing.T) {
 	full := ordinals(5, 3)
-	gaps := sparse(t, factor.Grid{{Name: "f0", Size: 1 << 12, Kind: factor.Ordinal}, {Name: "f1", Size: 3, Kind: factor.Ordinal}, {Name: "f2", Size: 1 << 12, Kind: factor.Ordinal}},
+	gaps := sparse(t, factor.Grid{{Name: "f0", Size: 1 << 12, Kind: factor.Ordinal},
+		{Name: "f1", Size: 3, Kind: factor.Ordinal}, {Name: "f2", Size: 1 << 12, Kind: factor.Ordinal}},
 		[]int{0, 0, 0}, []int{0, 1, 0}, []int{0, 2, 0}, []int{1, 0, 0}, []int{1, 1, 0}, []int{1, 2, 0})
 	for name, d := range map[string]datasets.Dataset{"full": full, "gaps": gaps} {
 		n, counts := 20_000, make([]int, 9)
@@ -203,7 +205,8 @@ func sparse(t *testing.T, grid factor.Grid, levels ...[]int) datasets.Dataset {
 // unknown levels. The second image is uniform among the images that agree in all other factors.
 func TestChangesSparse(t *testing.T) {
 	const n = 30_000
-	names := factor.Grid{{Name: "x", Size: 50, Kind: factor.Ordinal}, {Name: "y", Size: 50, Kind: factor.Ordinal}, {Name: "z", Size: 3, Kind: factor.Ordinal}}
+	names := factor.Grid{{Name: "x", Size: 50, Kind: factor.Ordinal}, {Name: "y", Size: 50, Kind: factor.Ordinal},
+		{Name: "z", Size: 3, Kind: factor.Ordinal}}
 	levels := [][]int{{0, 7, 1}, {10, 7, 1}, {20, 7, 1}, {20, 7, 1}, {49, 7, 2}, {30, 8, 1}, {30, 9, 1}, {30, 7, 1}, {30, 7, datasets.Unknown}}
 	d := sparse(t, names, levels...)
 	counts, firsts := map[[2]int]int{}, map[int]int{}

@@ -59,7 +59,8 @@ func dealt(t testing.TB, b *Sampler, epochs int) (list []string) {
 func TestDrawnGroups(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	for _, moves := range []bool{true, false} {
-		s := datatest.Split(t, seeded{Choices{{Name: "paths", Value: &Paths{Count: 5, Length: 4, Step: 1, Unlabelled: true}}, {Name: "drawn", Value: drawing{m: 3, count: 7, moves: moves}}}, 3}, d)
+		s := datatest.Split(t, seeded{Choices{{Name: "paths", Value: &Paths{Count: 5, Length: 4, Step: 1, Unlabelled: true}},
+			{Name: "drawn", Value: drawing{m: 3, count: 7, moves: moves}}}, 3}, d)
 		if s.M != 4 || s.GroupCount() != 12 || s.K() != 2 || s.Moves() != moves || len(s.GroupActions) != 5 {
 			t.Fatalf("groups of %d, %d in all, %d columns, moves %v, actions of %d", s.M, s.GroupCount(), s.K(), s.Moves(), len(s.GroupActions))
 		}

@@ -26,13 +26,17 @@ func TestGroupsFromFiles(t *testing.T) {
 	split, err := (&Groups{Images: images}).Split(d, nil)
 	must.OK(t, err)
 	step := float32(2 * math.Pi / 8)
-	if want := []float32{0, 0, step, step}; !slices.Equal(split.Transformations[0], want) || split.M != 2 || len(split.Unlabelled) != 0 || split.Rotations != 0 {
-		t.Errorf("transformations %v of the first group, M %d, %d unlabelled images, %d rotations; want %v, 2, 0, 0", split.Transformations[0], split.M, len(split.Unlabelled), split.Rotations, want)
+	if want := []float32{0, 0, step, step}; !slices.Equal(split.Transformations[0], want) || split.M != 2 ||
+		len(split.Unlabelled) != 0 || split.Rotations != 0 {
+		t.Errorf("transformations %v of the first group, M %d, %d unlabelled images, %d rotations; want %v, 2, 0, 0",
+			split.Transformations[0], split.M, len(split.Unlabelled), split.Rotations, want)
 	}
 	split, err = (&Groups{Images: images, Transformations: moves, Rotations: rotations, Unlabelled: true}).Split(d, nil)
 	must.OK(t, err)
-	if want := []float32{0, 0, 1, 0, 0, 0, 1, 2, 1, 0, 0, 2}; !slices.Equal(split.Transformations[1], want) || split.Rotations != 1 || split.K() != 6 || len(split.Unlabelled) != 60 {
-		t.Errorf("transformations %v of the second group, %d rotations, %d columns, %d unlabelled images; want %v, 1, 6, 60", split.Transformations[1], split.Rotations, split.K(), len(split.Unlabelled), want)
+	if want := []float32{0, 0, 1, 0, 0, 0, 1, 2, 1, 0, 0, 2}; !slices.Equal(split.Transformations[1], want) ||
+		split.Rotations != 1 || split.K() != 6 || len(split.Unlabelled) != 60 {
+		t.Errorf("transformations %v of the second group, %d rotations, %d columns, %d unlabelled images; want %v, 1, 6, 60",
+			split.Transformations[1], split.Rotations, split.K(), len(split.Unlabelled), want)
 	}
 
 	for name, c := range map[string]struct {
@@ -68,7 +72,9 @@ func TestJoinLevels(t *testing.T) {
 
 // The numbers of classes and pairs of several sources differ.
 func TestNumbersOfSources(t *testing.T) {
-	s := &Sampler{imagesPerBatch: 7, split: &Split{Known: &Labels{parts: []*Labels{{Classes: [][]int32{{0, 2, -1}}}, {Pairs: []SimilarPair{{}}}, {Classes: [][]int32{{0}}}, {}}}}}
+	s := &Sampler{imagesPerBatch: 7,
+		split: &Split{Known: &Labels{parts: []*Labels{{Classes: [][]int32{{0, 2, -1}}}, {Pairs: []SimilarPair{{}}},
+			{Classes: [][]int32{{0}}}, {}}}}}
 	if must.OK(t, s.numberSources()); !slices.Equal(s.firstNumbers, []int32{0, 3, 10, 11}) {
 		t.Errorf("numbers from %v on; want 0, 3, 10 and 11", s.firstNumbers)
 	}

@@ -81,12 +81,14 @@ func labelFile[T npy.Element](t *testing.T, shape []int, data ...T) string {
 func TestLabelFile(t *testing.T) {
 	d := datatest.ToyOf(ordinal("x", 6))
 	path := labelFile(t, []int{6, 2}, int16(0), -1, 1, 4, 2, -300, 0, 0, -1, -1, 1, 2)
-	s := datatest.Split(t, &FactorLabels{Fraction: 1, Share: 0.25, File: path, Names: []string{"class", "size"}, Kinds: factor.ColumnKinds{List: []string{"categorical", "ordinal"}}}, d)
+	s := datatest.Split(t, &FactorLabels{Fraction: 1, Share: 0.25, File: path, Names: []string{"class", "size"},
+		Kinds: factor.ColumnKinds{List: []string{"categorical", "ordinal"}}}, d)
 	known := s.Known
 	if !slices.Equal(known.Images, []int{0, 1, 2, 3, 5}) || known.Share != 0.25 || len(s.Unlabelled) != 6 {
 		t.Errorf("images %v, share %v", known.Images, known.Share)
 	}
-	if f := known.Factors; len(f) != 2 || f[0].Name != "class" || f[0].Size != 3 || f[0].Kind != factor.Categorical || f[1].Name != "size" || f[1].Size != 5 || f[1].Kind != factor.Ordinal {
+	if f := known.Factors; len(f) != 2 || f[0].Name != "class" || f[0].Size != 3 || f[0].Kind != factor.Categorical ||
+		f[1].Name != "size" || f[1].Size != 5 || f[1].Kind != factor.Ordinal {
 		t.Error(f)
 	}
 	var all []int32
@@ -230,7 +232,8 @@ func TestSimilarityNoise(t *testing.T) {
 		}
 	}
 	one := datatest.ToyOf(ordinal("x", 1), ordinal("y", 3))
-	must.ErrorOf((&Similarity{Count: 1, Share: 0.5, Noise: 0.1, Factors: []string{"x", "y"}}).Split(one, rng.New(0, "")))(t, `differ in factor "x"`, "one level")
+	must.ErrorOf((&Similarity{Count: 1, Share: 0.5, Noise: 0.1, Factors: []string{"x", "y"}}).Split(one,
+		rng.New(0, "")))(t, `differ in factor "x"`, "one level")
 }
 
 // A quarter of the images have labels, and every batch draws half of its images from them.
@@ -260,7 +263,8 @@ func ExampleFactorLabels() {
 func TestLabelsFromOne(t *testing.T) {
 	d := datatest.ToyOf(ordinal("x", 6))
 	for name, data := range map[string][]int{"from 0": {0, 1, 3, 2, -1, 3}, "from 1": {1, 2, 4, 3, -1, 4}, "tens": {10, 20, 40, 30, -1, 40}} {
-		known := datatest.Split(t, &FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, data...), Kinds: factor.ColumnKinds{List: []string{"ordinal"}}}, d).Known
+		known := datatest.Split(t, &FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, data...),
+			Kinds: factor.ColumnKinds{List: []string{"ordinal"}}}, d).Known
 		var scaled []float64
 		level := make([]int32, 1)
 		for i := range 6 {
@@ -317,6 +321,7 @@ func TestLabelTables(t *testing.T) {
 		"a\n0\nx\n1\n2\n":      `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
 	} {
 		path := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), text)
-		must.ErrorOf((&FactorLabels{Fraction: 1, File: path, Kinds: factor.ColumnKinds{List: []string{"circular:360"}}}).Split(d, rng.New(0, "")))(t, want, text)
+		must.ErrorOf((&FactorLabels{Fraction: 1, File: path,
+			Kinds: factor.ColumnKinds{List: []string{"circular:360"}}}).Split(d, rng.New(0, "")))(t, want, text)
 	}
 }

@@ -15,7 +15,8 @@ import (
 // posed is a data set of one pixel with poses, hues and two objects, in an order unlike a grid's.
 func posed(t *testing.T, table [][9]float64) datasets.Dataset {
 	t.Helper()
-	grid := factor.Grid{{Name: "hue", Size: 4}, {Name: "pose", Size: len(table), Kind: factor.Categorical, Rotations: table}, {Name: "object", Size: 2, Kind: factor.Categorical}}
+	grid := factor.Grid{{Name: "hue", Size: 4}, {Name: "pose", Size: len(table), Kind: factor.Categorical,
+		Rotations: table}, {Name: "object", Size: 2, Kind: factor.Categorical}}
 	levels := make([][]int, grid.Len())
 	for row, i := range rng.New(2, "order").Perm(grid.Len()) {
 		levels[row] = make([]int, len(grid))
@@ -87,7 +88,8 @@ func TestMovesOfPoses(t *testing.T) {
 			continue
 		}
 		if len(split.Groups) != c.groups || split.M != c.m || len(split.Unlabelled) != c.unlabelled {
-			t.Errorf("%s: %d groups of %d and %d unlabelled images, want %d, %d, %d", name, len(split.Groups), split.M, len(split.Unlabelled), c.groups, c.m, c.unlabelled)
+			t.Errorf("%s: %d groups of %d and %d unlabelled images, want %d, %d, %d",
+				name, len(split.Groups), split.M, len(split.Unlabelled), c.groups, c.m, c.unlabelled)
 		}
 		checkMoves(t, c.d, split)
 		first, levels := make([]int, 3), make([]int, 3)
@@ -146,7 +148,8 @@ func TestPathsOfPoses(t *testing.T) {
 				}
 				move := rotation.Between(&c.table[from[1]], &c.table[to[1]])
 				if a := rotation.Angle(&move) * 180 / math.Pi; from[0] != to[0] || !(math.Abs(a-c.angle) <= 1e-6) {
-					t.Fatalf("step %d: the pose turns by %v degrees and the hue from %d to %d; want %v, and the same hue", c.step, a, from[0], to[0], c.angle)
+					t.Fatalf("step %d: the pose turns by %v degrees and the hue from %d to %d; want %v, and the same hue",
+						c.step, a, from[0], to[0], c.angle)
 				}
 				var key [9]int
 				for e, v := range move {
@@ -182,7 +185,8 @@ func TestGroupsOfPoses(t *testing.T) {
 	d := posed(t, rotation.Octahedral())
 	images := arrayFile(t, "images.npy", []int{2, 3}, int64(0), 9, 5, 3, 4, 100)
 	moves := arrayFile(t, "moves.npy", []int{2, 3, 3}, float64(0), 0, 0, 0.5, 0, 0, 0.25, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0)
-	turns := arrayFile(t, "turns.npy", []int{2, 3, 4}, float32(0), 0, 1, 0, 0, 0, 1, 0.75, 1, 0, 0, 0.5, 0, 0, 1, 0, 0, 0, 1, 0.25, 1, 0, 0, 1.5)
+	turns := arrayFile(t, "turns.npy", []int{2, 3, 4}, float32(0), 0, 1, 0, 0, 0, 1, 0.75, 1, 0, 0, 0.5, 0, 0, 1, 0, 0, 0,
+		1, 0.25, 1, 0, 0, 1.5)
 	derived := must.Get((&Groups{Images: images}).Split(d, nil))(t)
 	checkMoves(t, d, derived)
 	angles := must.Get((&Groups{Images: images, Transformations: moves}).Split(d, nil))(t)

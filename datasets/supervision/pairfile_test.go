@@ -70,7 +70,8 @@ func TestPairFileMistakes(t *testing.T) {
 
 // FuzzPairFile checks that any bytes give an error, or pairs of images of the data set.
 func FuzzPairFile(f *testing.F) {
-	for _, text := range []string{"0,1\n2,3\n", "a;b\n0;11", "\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2), }", "0,1e3\n", "\ufeff1\t2\n"} {
+	for _, text := range []string{"0,1\n2,3\n", "a;b\n0;11",
+		"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2), }", "0,1e3\n", "\ufeff1\t2\n"} {
 		f.Add([]byte(text), true)
 		f.Add([]byte(text), false)
 	}

@@ -82,7 +82,8 @@ func ownMemory(b *testing.B) float64 {
 func dropPages(b *testing.B, path string, mapped []byte) {
 	b.Helper()
 	before := uintptr(unsafe.Pointer(unsafe.SliceData(mapped))) % uintptr(os.Getpagesize()) // the header
-	must.OK(b, unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(mapped)), -int(before))), len(mapped)+int(before)), unix.MADV_DONTNEED))
+	must.OK(b, unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(mapped)), -int(before))),
+		len(mapped)+int(before)), unix.MADV_DONTNEED))
 	f := must.Get(os.Open(path))(b)
 	defer f.Close()
 	must.OK(b, unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))

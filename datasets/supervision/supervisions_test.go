@@ -35,7 +35,8 @@ func TestPairsAndLabels(t *testing.T) {
 	pairs, labels := &Pairs{Count: 5}, &FactorLabels{Fraction: 0.5, Share: 0.5}
 	s := datatest.Split(t, several{pairs, labels}, d)
 	alone := must.Get(Of("pairs", pairs).Split(d, 3))(t)
-	must.Equal(t, fmt.Sprint(s.Groups, s.Transformations, s.M, s.Unlabelled), fmt.Sprint(alone.Groups, alone.Transformations, alone.M, alone.Unlabelled), "pairs beside labels are other pairs")
+	must.Equal(t, fmt.Sprint(s.Groups, s.Transformations, s.M, s.Unlabelled),
+		fmt.Sprint(alone.Groups, alone.Transformations, alone.M, alone.Unlabelled), "pairs beside labels are other pairs")
 	if n := len(s.Known.Images); n != d.Len()/2 || !s.Known.KnowsLevels() || s.Known.Share != 0.5 {
 		t.Errorf("%d labelled images, %+v", n, s.Known)
 	}
@@ -234,7 +235,8 @@ func TestJoinErrors(t *testing.T) {
 	many, wrong := make([]uint8, d.Len()), make([]uint8, d.Len())
 	many[0], wrong[0] = 200, uint8(first.Size-1) // 201 levels, and as many levels as the factor
 	file := func(levels []uint8) *FactorLabels {
-		return &FactorLabels{Fraction: 1, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{first.Name}, Kinds: factor.ColumnKinds{List: []string{first.Kind.String()}}}
+		return &FactorLabels{Fraction: 1, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{first.Name},
+			Kinds: factor.ColumnKinds{List: []string{first.Kind.String()}}}
 	}
 	for want, s := range map[string]several{
 		"the shares add up to 1.1":           {&FactorLabels{Fraction: 0.5, Share: 0.6}, &Similarity{Count: 3, Share: 0.5}},
@@ -247,7 +249,8 @@ func TestJoinErrors(t *testing.T) {
 
 func TestSupervisionsConfig(t *testing.T) {
 	s, err := configtest.Decode("supervision: [{pairs: {count: 7}}, {labels: {fraction: 0.2}}]")
-	if err != nil || len(s.Supervision) != 2 || s.Supervision[1].Value.(*FactorLabels).Fraction != 0.2 || s.Supervision.String() != "pairs, labels" {
+	if err != nil || len(s.Supervision) != 2 || s.Supervision[1].Value.(*FactorLabels).Fraction != 0.2 ||
+		s.Supervision.String() != "pairs, labels" {
 		t.Fatalf("%v, %v", s.Supervision, err)
 	}
 	text := must.Get(config.Encode(s))(t)
@@ -267,7 +270,8 @@ func TestSupervisionsConfig(t *testing.T) {
 		"supervision: [labels, pairz]":                `did you mean "pairs"?`,
 		"supervision: [labels, {pairs: {count: -2}}]": "-2 is negative",
 	} {
-		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "test.yaml:1:") {
+		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "test.yaml:1:") {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}

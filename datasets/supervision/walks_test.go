@@ -43,7 +43,8 @@ func TestWalksSteps(t *testing.T) {
 			t.Error(err)
 		}
 		split := must.Get(w.Split(d, rng.New(1, "walks")))(t)
-		if got, want := fmt.Sprint(split.Actions), fmt.Sprintf("[{turn+%[1]d 2 %[1]d} {turn-%[1]d 2 -%[1]d} {size+%[1]d 1 %[1]d} {size-%[1]d 1 -%[1]d}]", w.Step); got != want {
+		if got, want := fmt.Sprint(split.Actions),
+			fmt.Sprintf("[{turn+%[1]d 2 %[1]d} {turn-%[1]d 2 -%[1]d} {size+%[1]d 1 %[1]d} {size-%[1]d 1 -%[1]d}]", w.Step); got != want {
 			t.Errorf("actions %s, want %s", got, want)
 		}
 		if split.Moves() {

@@ -24,7 +24,8 @@ import (
 )
 
 // own lists the kinds and names of this program's parts, as in the output of `list`.
-var own = map[string]string{"losses": "sparsity", "encoders": "residual", "layers": "mixed", "latents": "laplace", "models": "denoising", "metrics": "active-units",
+var own = map[string]string{"losses": "sparsity", "encoders": "residual", "layers": "mixed", "latents": "laplace",
+	"models": "denoising", "metrics": "active-units",
 	"datasets": "hand", "supervisions": "neighbours", "augmentations": "invert",
 	"optimizers": "momentum", "schedules": "halving", "sources": "noisy"}
 

@@ -36,10 +36,11 @@ func TestDense(t *testing.T) {
 		}
 	}
 	cases = append(cases, gradcheck.Case{
-		Name:   "value",
-		Inputs: []gradcheck.Input{{Shape: []int{1, 2}, Values: []float64{2, 3}}, {Shape: []int{2, 2}, Values: []float64{1, 10, 100, 1000}}, {Shape: []int{2}, Values: []float64{0.5, -0.5}}},
-		Build:  func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Dense(n[0], n[1], n[2], graph.Linear) },
-		Want:   func([][]float64) []float64 { return []float64{302.5, 3019.5} },
+		Name: "value",
+		Inputs: []gradcheck.Input{{Shape: []int{1, 2}, Values: []float64{2, 3}},
+			{Shape: []int{2, 2}, Values: []float64{1, 10, 100, 1000}}, {Shape: []int{2}, Values: []float64{0.5, -0.5}}},
+		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Dense(n[0], n[1], n[2], graph.Linear) },
+		Want:  func([][]float64) []float64 { return []float64{302.5, 3019.5} },
 	})
 	gradcheck.CheckAll(t, cases)
 }
@@ -52,7 +53,8 @@ func TestConv(t *testing.T) {
 	for _, s := range []convCase{{2, 6, 6, 3, 5, 4}, {1, 5, 5, 1, 2, 3}, {2, 7, 7, 2, 3, 2}, {1, 1, 1, 1, 1, 4}, {1, 6, 4, 3, 2, 4},
 		{2, 7, 4, 2, 3, 3}, {1, 1, 9, 2, 3, 3}, {1, 9, 1, 2, 3, 4}, {2, 1, 6, 3, 2, 5}, {1, 2, 3, 2, 2, 7}, {1, 12, 8, 1, 2, 3}, {1, 5, 8, 2, 2, 1},
 		{2, 7, 5, 16, 17, 3}, {1, 4, 9, 33, 16, 3}} {
-		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear}, {Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid},
+		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear},
+			{Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid},
 			{Activation: graph.ELU}, {Stride: 2, Activation: graph.GELU}, {Activation: graph.SiLU}, {Stride: 2, Symmetric: true}} {
 			if o.Valid && (s.k > s.side || s.k > s.width) {
 				continue
@@ -104,7 +106,8 @@ func TestConvTranspose(t *testing.T) {
 	var cases []gradcheck.Case
 	for _, s := range []convCase{{2, 3, 3, 3, 5, 4}, {1, 2, 2, 1, 2, 3}, {2, 4, 4, 2, 3, 2}, {1, 1, 1, 1, 1, 4}, {1, 3, 2, 3, 2, 4},
 		{2, 4, 3, 2, 3, 3}, {1, 1, 5, 2, 3, 3}, {2, 1, 3, 2, 2, 5}, {1, 2, 1, 2, 2, 7}, {1, 3, 2, 2, 2, 1}, {2, 6, 5, 17, 16, 3}} {
-		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear}, {Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid},
+		for _, o := range []layer.ConvOptions{{Stride: 2, Activation: graph.ReLU}, {Activation: graph.Linear},
+			{Stride: 2, Valid: true, Activation: graph.Tanh}, {Stride: 3, Activation: graph.Sigmoid},
 			{Activation: graph.ELU}, {Stride: 2, Activation: graph.GELU}, {Activation: graph.SiLU}} {
 			cases = append(cases, gradcheck.Case{
 				Name:    fmt.Sprintf("%v %v", s, o),

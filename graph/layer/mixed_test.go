@@ -47,7 +47,8 @@ func smallNet(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, parameters go
 	h = ok(layer.Conv(h, parameter("w2", 256, 4, 4, 16, 32), parameter("b2", 1, 32), layer.ConvOptions{Stride: 2, Activation: graph.Softplus}))
 	h = ok(layer.Dense(ok(graph.Reshape(h, batch, 512)), parameter("w3", 512, 512, 40), parameter("b3", 1, 40), graph.Tanh))
 	h = ok(layer.Dense(h, parameter("w4", 40, 40, 512), parameter("b4", 1, 512), graph.Softplus))
-	h = ok(layer.ConvTranspose(ok(graph.Reshape(h, batch, 4, 4, 32)), parameter("w5", 128, 4, 4, 16, 32), parameter("b5", 1, 16), layer.ConvOptions{Stride: 2, Activation: graph.Softplus}))
+	h = ok(layer.ConvTranspose(ok(graph.Reshape(h, batch, 4, 4, 32)), parameter("w5", 128, 4, 4, 16, 32),
+		parameter("b5", 1, 16), layer.ConvOptions{Stride: 2, Activation: graph.Softplus}))
 	h = ok(layer.ConvTranspose(h, parameter("w6", 64, 4, 4, 3, 16), parameter("b6", 1, 3), layer.ConvOptions{Stride: 2}))
 	return ok(gorgonia.Mean(ok(gorgonia.Square(ok(gorgonia.Sub(h, x)))))), parameters
 }

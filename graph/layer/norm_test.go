@@ -128,7 +128,8 @@ func TestNorms(t *testing.T) {
 			}
 			return i/(total/c.parts)*channels + i%channels
 		}
-		gradcheck.CheckAll(t, []gradcheck.Case{{Name: c.name, Inputs: inputs, Samples: samples, Tolerance: 3e-6, Tolerance32: 1e-4, Floor32: max(0.1, c.floor), Step: c.step,
+		gradcheck.CheckAll(t, []gradcheck.Case{{Name: c.name, Inputs: inputs, Samples: samples, Tolerance: 3e-6,
+			Tolerance32: 1e-4, Floor32: max(0.1, c.floor), Step: c.step,
 			Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 				if c.groups == 0 {
 					return batchNorm(n, c.parts, c.relu)
@@ -148,7 +149,8 @@ func TestNorms(t *testing.T) {
 
 func TestStandardise(t *testing.T) {
 	moments := gradcheck.Input{Shape: []int{1, 2, 5}, Lo: 0.2, Hi: 2, Constant: true}
-	gradcheck.CheckAll(t, []gradcheck.Case{{Name: "standardise", Inputs: []gradcheck.Input{gradcheck.In(4, 3, 5), moments, gradcheck.In(5), gradcheck.In(5)},
+	gradcheck.CheckAll(t, []gradcheck.Case{{Name: "standardise",
+		Inputs: []gradcheck.Input{gradcheck.In(4, 3, 5), moments, gradcheck.In(5), gradcheck.In(5)},
 		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Standardise(n[0], n[1], n[2], n[3], layer.NormOptions{Epsilon: epsilon, ReLU: true})
 		},

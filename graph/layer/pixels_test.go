@@ -117,7 +117,8 @@ func TestAdaptivePool(t *testing.T) {
 }
 
 // gradients returns the value of an operation on images and the gradient of its sum.
-func gradients(t *testing.T, values []float32, shape []int, build func(x *gorgonia.Node) (*gorgonia.Node, error)) (value, gradient []float32) {
+func gradients(t *testing.T, values []float32, shape []int,
+	build func(x *gorgonia.Node) (*gorgonia.Node, error)) (value, gradient []float32) {
 	t.Helper()
 	node := gradcheck.Must(t)
 	x := gorgonia.NewTensor(gorgonia.NewGraph(), tensor.Float32, 4, gorgonia.WithShape(shape...), gorgonia.WithName("x"),

@@ -39,12 +39,15 @@ func tangentCases() []tangentCase {
 			layer3, plain, both = []int{0, 2}, []int{0}, []int{0, 1}
 		}
 		list = append(list,
-			tangentCase{"dense " + a.String(), []gradcheck.Input{rows, {Shape: []int{4, 3}}, bias}, func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Dense(n[0], n[1], n[2], a) }, layer3},
+			tangentCase{"dense " + a.String(), []gradcheck.Input{rows, {Shape: []int{4, 3}}, bias},
+				func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Dense(n[0], n[1], n[2], a) }, layer3},
 			tangentCase{"conv " + a.String(), []gradcheck.Input{images, filters, bias}, func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 				return layer.Conv(n[0], n[1], n[2], layer.ConvOptions{Stride: 2, Activation: a})
 			}, layer3},
-			tangentCase{"activate " + a.String(), []gradcheck.Input{rows}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return graph.Activate(x, a) }), plain},
-			tangentCase{"add " + a.String(), []gradcheck.Input{rows, rows}, func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Add(n[0], n[1], a) }, both},
+			tangentCase{"activate " + a.String(), []gradcheck.Input{rows},
+				one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return graph.Activate(x, a) }), plain},
+			tangentCase{"add " + a.String(), []gradcheck.Input{rows, rows},
+				func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Add(n[0], n[1], a) }, both},
 		)
 	}
 	four, group := gradcheck.Input{Shape: []int{4}, Lo: 0.5, Hi: 2}, layer.NormOptions{Epsilon: 1e-2}
@@ -52,26 +55,34 @@ func tangentCases() []tangentCase {
 		tangentCase{"transposed conv", []gradcheck.Input{images, {Shape: []int{3, 3, 3, 4}}, bias}, func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.ConvTranspose(n[0], n[1], n[2], layer.ConvOptions{Stride: 2, Activation: graph.Tanh})
 		}, nil},
-		tangentCase{"group norm", []gradcheck.Input{images, four, four}, func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.GroupNorm(n[0], n[1], n[2], 2, group) }, []int{2}},
+		tangentCase{"group norm", []gradcheck.Input{images, four, four},
+			func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.GroupNorm(n[0], n[1], n[2], 2, group) }, []int{2}},
 		tangentCase{"layer norm with relu", []gradcheck.Input{images, four, four}, func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.GroupNorm(n[0], n[1], n[2], 1, layer.NormOptions{Epsilon: 1e-2, ReLU: true})
 		}, []int{2}},
-		tangentCase{"instance norm", []gradcheck.Input{images}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.GroupNorm(x, nil, nil, 4, group) }), nil},
-		tangentCase{"layer norm of rows", []gradcheck.Input{rows, four, four}, func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.GroupNorm(n[0], n[1], n[2], 1, group) }, []int{2}},
+		tangentCase{"instance norm", []gradcheck.Input{images},
+			one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.GroupNorm(x, nil, nil, 4, group) }), nil},
+		tangentCase{"layer norm of rows", []gradcheck.Input{rows, four, four},
+			func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.GroupNorm(n[0], n[1], n[2], 1, group) }, []int{2}},
 		tangentCase{"given moments", []gradcheck.Input{images, {Shape: []int{1, 2, 4}, Lo: 0.5, Hi: 2, Constant: true}, four, four}, func(n []*gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Standardise(n[0], n[1], n[2], n[3], group)
 		}, []int{0, 1, 3}},
 		tangentCase{"maximum", []gradcheck.Input{images}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Pool(x, layer.PoolOptions{Kind: layer.Max, Size: 3, Stride: 2})
 		}), []int{0}},
-		tangentCase{"maximum of all", []gradcheck.Input{images}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.AdaptivePool(x, layer.Max, 2, 1) }), []int{0}},
+		tangentCase{"maximum of all", []gradcheck.Input{images},
+			one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.AdaptivePool(x, layer.Max, 2, 1) }), []int{0}},
 		tangentCase{"average", []gradcheck.Input{images}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Pool(x, layer.PoolOptions{Kind: layer.Average, Size: 2})
 		}), []int{0}},
-		tangentCase{"upsample", []gradcheck.Input{images}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Upsample(x, 2, true) }), []int{0}},
-		tangentCase{"shuffle", []gradcheck.Input{images}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Shuffle(x, 2) }), []int{0}},
-		tangentCase{"crop", []gradcheck.Input{images}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Crop(x, 3, 2) }), []int{0}},
-		tangentCase{"dropout", []gradcheck.Input{rows, {Shape: []int{3, 4}, Values: []float64{0, 2, 2}, Constant: true}}, func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Dropout(n[0], n[1]) }, []int{0, 1}},
+		tangentCase{"upsample", []gradcheck.Input{images},
+			one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Upsample(x, 2, true) }), []int{0}},
+		tangentCase{"shuffle", []gradcheck.Input{images},
+			one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Shuffle(x, 2) }), []int{0}},
+		tangentCase{"crop", []gradcheck.Input{images},
+			one(func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Crop(x, 3, 2) }), []int{0}},
+		tangentCase{"dropout", []gradcheck.Input{rows, {Shape: []int{3, 4}, Values: []float64{0, 2, 2}, Constant: true}},
+			func(n []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Dropout(n[0], n[1]) }, []int{0, 1}},
 		tangentCase{"reshape", []gradcheck.Input{images}, one(graph.Flatten), []int{0}},
 		tangentCase{"slices, sums and columns", []gradcheck.Input{rows}, one(func(x *gorgonia.Node) (*gorgonia.Node, error) {
 			y, err := graph.SliceColumns(x, 1, 3)
@@ -166,7 +177,8 @@ func drawn(g *gorgonia.ExprGraph, name string, in gradcheck.Input) *gorgonia.Nod
 	for i := range v.Float64s() {
 		v.Float64s()[i] = lo + (hi-lo)*r.Float64()
 	}
-	return gorgonia.NewTensor(g, tensor.Float64, len(in.Shape), gorgonia.WithShape(in.Shape...), gorgonia.WithName(name), gorgonia.WithValue(v))
+	return gorgonia.NewTensor(g, tensor.Float64, len(in.Shape), gorgonia.WithShape(in.Shape...), gorgonia.WithName(name),
+		gorgonia.WithValue(v))
 }
 
 func dot(a, b []float64) (sum float64) {

@@ -300,7 +300,8 @@ func BenchmarkTraining(b *testing.B) {
 		name  string
 		build func(testing.TB, int) (*builder, training)
 		ours  bool
-	}{{"machine", network, true}, {"TapeMachine", network, false}, {"stock-layers/machine", stockNetwork, true}, {"stock-layers/TapeMachine", stockNetwork, false}} {
+	}{{"machine", network, true}, {"TapeMachine", network, false}, {"stock-layers/machine", stockNetwork, true},
+		{"stock-layers/TapeMachine", stockNetwork, false}} {
 		b.Run(c.name, func(b *testing.B) {
 			build, x := c.build(b, 64)
 			vm, solver := x.machines(build, c.ours)

@@ -227,7 +227,8 @@ func TestPanicsAndErrorsAreNamed(t *testing.T) {
 func TestNewErrors(t *testing.T) {
 	b, c := newBuilder(t), newBuilder(t)
 	x, y := b.input(tensor.Float32, "x", 2, 3), c.input(tensor.Float32, "y", 2, 3)
-	for name, outputs := range map[string][]*gorgonia.Node{"is nil": {x, nil}, "another graph": {x, y}, "is a statement": {gorgonia.Read(x, new(gorgonia.Value))}} {
+	for name, outputs := range map[string][]*gorgonia.Node{"is nil": {x, nil}, "another graph": {x, y},
+		"is a statement": {gorgonia.Read(x, new(gorgonia.Value))}} {
 		must.ErrorOf(machine.New(x.Graph(), outputs...))(t, name)
 	}
 }

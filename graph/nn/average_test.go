@@ -36,7 +36,8 @@ func TestAverage(t *testing.T) {
 		t.Error("momentum 0 does not copy")
 	}
 	must.Get(g.Param("target/other", tensor.Shape{2}, nn.Zeros))(t)
-	must.ErrorOf(nn.NewAverage(p, "target/"))(t, `parameter "target/other": it has nothing to follow; want a parameter "other" of shape (2)`, "a target without a source")
+	must.ErrorOf(nn.NewAverage(p, "target/"))(t,
+		`parameter "target/other": it has nothing to follow; want a parameter "other" of shape (2)`, "a target without a source")
 }
 
 // Targets of frozen parameters keep their bits. Targets of taken parameters are copies, unless the targets were also

@@ -68,8 +68,8 @@ func (r *Residual) block(g *nn.Graph, x *gorgonia.Node, name string, width int) 
 
 // An encoder with residual blocks is a type with the method Encode. A config can name it after registration.
 func ExampleRegisterEncoder() {
-	err := nn.RegisterEncoder(registry.Entry[nn.Encoder]{Name: "residual", Doc: "residual blocks of two convolutions", Source: "He et al. 2016",
-		New: func() nn.Encoder { return &Residual{Widths: []int{8, 16}, Features: 10} }})
+	err := nn.RegisterEncoder(registry.Entry[nn.Encoder]{Name: "residual", Doc: "residual blocks of two convolutions",
+		Source: "He et al. 2016", New: func() nn.Encoder { return &Residual{Widths: []int{8, 16}, Features: 10} }})
 	if err != nil {
 		log.Fatal(err)
 	}

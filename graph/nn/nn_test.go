@@ -53,7 +53,8 @@ func TestParamsDoNotDependOnOrder(t *testing.T) {
 	if _, err := a.Create("empty", tensor.Shape{0, 2}, nn.Zeros); err == nil || a.Get("empty") != nil {
 		t.Errorf("an empty parameter: error %v", err)
 	}
-	must.ErrorOf(a.Create("huge", tensor.Shape{1 << 24, 1 << 20}, nn.Zeros))(t, `parameter "huge": training it, of shape (16777216, 1048576), would take 256 TiB`, "a huge parameter")
+	must.ErrorOf(a.Create("huge", tensor.Shape{1 << 24, 1 << 20}, nn.Zeros))(t,
+		`parameter "huge": training it, of shape (16777216, 1048576), would take 256 TiB`, "a huge parameter")
 }
 
 func TestInitialisers(t *testing.T) {
@@ -249,14 +250,16 @@ func TestConfig(t *testing.T) {
 		return s, config.Load("m.yaml", []byte(source), &s)
 	}
 	s := must.Get(load("encoder: {mlp: {hidden: [256, 128], activation: softplus}}\ndecoder: conv64\n"))(t)
-	if m, ok := s.Encoder.Value.(*nn.MLP); !ok || !slices.Equal(m.Hidden, []int{256, 128}) || m.Activation != "softplus" || m.Init != "glorot" {
+	if m, ok := s.Encoder.Value.(*nn.MLP); !ok || !slices.Equal(m.Hidden, []int{256, 128}) || m.Activation != "softplus" ||
+		m.Init != "glorot" {
 		t.Errorf("encoder %+v", s.Encoder.Value)
 	}
 	if d, ok := s.Decoder.Value.(*nn.ConvDecoder); !ok || d.Features != 256 {
 		t.Errorf("decoder %+v", s.Decoder.Value)
 	}
 	layers := must.Get(load("encoder: {layers: {list: [{dense: 3}], init: glorot}}"))(t)
-	must.Equal(t, must.Get(load(string(must.Get(config.Encode(layers))(t))))(t).Encoder.Value.(*nn.Layers).Init, "glorot", "the init of a list")
+	must.Equal(t, must.Get(load(string(must.Get(config.Encode(layers))(t))))(t).Encoder.Value.(*nn.Layers).Init, "glorot",
+		"the init of a list")
 	text := must.Get(config.Encode(s))(t)
 	if again, err := load(string(text)); err != nil || again.Encoder.Value.(*nn.MLP).Activation != "softplus" {
 		t.Errorf("%s: %v", text, err)

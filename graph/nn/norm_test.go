@@ -70,7 +70,8 @@ func TestNormKinds(t *testing.T) {
 		if kind == nn.BatchNorm {
 			want = append(want, "n/running")
 		}
-		if moments := p.Count() - p.Trainable(); kind == nn.BatchNorm && moments != 2*p.Get("n/gamma").DataSize() || kind != nn.BatchNorm && moments != 0 {
+		if moments := p.Count() - p.Trainable(); kind == nn.BatchNorm && moments != 2*p.Get("n/gamma").DataSize() ||
+			kind != nn.BatchNorm && moments != 0 {
 			t.Errorf("%s: %d elements of states", kind, moments)
 		}
 		if !slices.Equal(p.Names(), want) || p.IsState("n/gamma") || kind == nn.BatchNorm && !p.IsState("n/running") {
@@ -308,10 +309,12 @@ func TestRunningTwice(t *testing.T) {
 		r.Follow(values(m, r.Moments))
 	}
 	running := p.Get("n/running").Float32s()
-	if mean, variance := 0.9*0.2+2, 0.9*(0.9+0.2)+10; len(moments) != 2 || !(math.Abs(float64(running[0])-mean) <= 1e-5) || !(math.Abs(float64(running[1])-variance) <= 1e-5) {
+	if mean, variance := 0.9*0.2+2, 0.9*(0.9+0.2)+10; len(moments) != 2 || !(math.Abs(float64(running[0])-mean) <= 1e-5) ||
+		!(math.Abs(float64(running[1])-variance) <= 1e-5) {
 		t.Errorf("%d running moments %v, want %v and %v", len(moments), running, mean, variance)
 	}
-	if first, second := values(m, results[0]), values(m, results[1]); !(math.Abs(float64(first[1])-1) <= 1e-4) || !(math.Abs(float64(second[1])) <= 1e-4) {
+	if first, second := values(m, results[0]), values(m, results[1]); !(math.Abs(float64(first[1])-1) <= 1e-4) ||
+		!(math.Abs(float64(second[1])) <= 1e-4) {
 		t.Errorf("results %v and %v", first, second)
 	}
 }

@@ -235,7 +235,8 @@ func TestDecodersEndInTheSize(t *testing.T) {
 	for side := 16; side <= 256; side += 15 {
 		sizes = append(sizes, tensor.Shape{side, side, 1})
 	}
-	sizes = append(sizes, tensor.Shape{28, 28, 1}, tensor.Shape{96, 96, 3}, tensor.Shape{17, 40, 2}, tensor.Shape{1, 16, 1}, tensor.Shape{1, 233, 4}, tensor.Shape{1, 1, 1}, tensor.Shape{33, 1, 16})
+	sizes = append(sizes, tensor.Shape{28, 28, 1}, tensor.Shape{96, 96, 3}, tensor.Shape{17, 40, 2},
+		tensor.Shape{1, 16, 1}, tensor.Shape{1, 233, 4}, tensor.Shape{1, 1, 1}, tensor.Shape{33, 1, 16})
 	for name, d := range decoders {
 		for _, image := range long.Sample(sizes, 8) {
 			g := nn.NewGraph(nn.NewParams(1))
@@ -353,7 +354,8 @@ func TestNamesOfParameters(t *testing.T) {
 			}
 		}
 	}
-	want = append(want, "wide/projection/weight", "wide/projection-norm/gamma", "wide/projection-norm/beta", "wide/projection-norm/running", "dense1/weight", "dense1/bias")
+	want = append(want, "wide/projection/weight", "wide/projection-norm/gamma", "wide/projection-norm/beta",
+		"wide/projection-norm/running", "dense1/weight", "dense1/bias")
 	for i := range want {
 		want[i] = "net/" + want[i]
 	}

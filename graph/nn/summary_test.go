@@ -27,7 +27,8 @@ func TestSummaries(t *testing.T) {
 		{"encoder/dense1", "dense", []int{5}, 40, 80},
 	}
 	compare(t, rows, want)
-	rows = must.Get(nn.SummariseDecoder(decoderOf(t, "[{image: 4}, {deconv: {channels: image, activation: tanh}}]"), 2, tensor.Shape{3, 4, 1}))(t)
+	rows = must.Get(nn.SummariseDecoder(decoderOf(t, "[{image: 4}, {deconv: {channels: image, activation: tanh}}]"), 2,
+		tensor.Shape{3, 4, 1}))(t)
 	compare(t, rows, []nn.LayerSummary{
 		{"decoder/image1", "dense", []int{2, 2, 4}, 3 * 16, 2 * 2 * 16},
 		{"decoder/deconv1", "transposed convolution 4x4, stride 2, tanh", []int{4, 4, 1}, 4*16 + 1, 2 * 16 * 4 * 4},
@@ -42,7 +43,8 @@ func compare(t *testing.T, rows, want []nn.LayerSummary) {
 	}
 	for i, r := range rows {
 		w := want[i]
-		if r.Name != w.Name || r.Operation != w.Operation || !slices.Equal(r.Output, w.Output) || r.Parameters != w.Parameters || r.FLOP != w.FLOP {
+		if r.Name != w.Name || r.Operation != w.Operation || !slices.Equal(r.Output, w.Output) ||
+			r.Parameters != w.Parameters || r.FLOP != w.FLOP {
 			t.Errorf("row %d is %v, want %v", i, r, w)
 		}
 	}
@@ -87,7 +89,8 @@ func TestSummaryOfOutside(t *testing.T) {
 	for _, r := range rows {
 		names = append(names, r.Name)
 	}
-	if len(rows) != 4 || !slices.Equal(names[:3], []string{"flatten", "encoder/first", "activate"}) || rows[1].Parameters != 15 || rows[3].FLOP != 3 {
+	if len(rows) != 4 || !slices.Equal(names[:3], []string{"flatten", "encoder/first", "activate"}) ||
+		rows[1].Parameters != 15 || rows[3].FLOP != 3 {
 		t.Errorf("rows %v", rows)
 	}
 }

@@ -89,7 +89,8 @@ func TestArrays(t *testing.T) {
 // checkOrders reads an array with several axis orders, a few rows at a time.
 func checkOrders(t *testing.T, a *Array) {
 	t.Helper()
-	all := map[int][][]int{3: {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}}, 4: {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {3, 0, 1, 2}, {2, 3, 1, 0}, {1, 0, 2, 3}}}
+	all := map[int][][]int{3: {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}},
+		4: {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {3, 0, 1, 2}, {2, 3, 1, 0}, {1, 0, 2, 3}}}
 	for _, axes := range all[len(a.Shape)] {
 		n := len(ramp(1))
 		for _, s := range a.Shape {

@@ -178,7 +178,8 @@ func TestCSS(t *testing.T) {
 		t.Error("braces")
 	}
 	tables := Dark.Tables()
-	if len(tables.Palette) != 8 || len(tables.Sequential) != 65 || len(tables.Diverging) != 65 || len(tables.Cyclic) != 64 || tables.Diverging[32] != Hex(Dark.Diverging(0)) {
+	if len(tables.Palette) != 8 || len(tables.Sequential) != 65 || len(tables.Diverging) != 65 ||
+		len(tables.Cyclic) != 64 || tables.Diverging[32] != Hex(Dark.Diverging(0)) {
 		t.Errorf("%+v", tables)
 	}
 }

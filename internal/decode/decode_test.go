@@ -52,7 +52,8 @@ func names(c *Codes) string {
 }
 
 func TestParts(t *testing.T) {
-	twoSpheres := &Codes{Spaces: []models.Space{{Width: 3, Sphere: true}, {First: 3, Width: 3, Sphere: true}, {First: 6, Width: 4, Unit: true}}}
+	twoSpheres := &Codes{Spaces: []models.Space{{Width: 3, Sphere: true}, {First: 3, Width: 3, Sphere: true},
+		{First: 6, Width: 4, Unit: true}}}
 	for want, c := range map[string]*Codes{
 		"circle1 sphere1.x sphere1.y sphere1.z z5 z6": cylinder(),
 		"a0 a1 z0 z1 z2": tree(),
@@ -95,7 +96,8 @@ func TestWalk(t *testing.T) {
 	if want := []float64{0, 1, 0, -s, 0, s}; !near(r.Codes[1], want) {
 		t.Errorf("a quarter turn about z: %v, want %v", r.Codes[1], want)
 	}
-	if r, labels := (&Codes{Spaces: []models.Space{{Width: 1}}}).Walk([]float64{9}, Part{Name: "z0", width: 1}, 3); !near(slices.Concat(r.Codes...), []float64{-2, 0, 2}) || labels[0] != "-2" {
+	if r, labels := (&Codes{Spaces: []models.Space{{Width: 1}}}).Walk([]float64{9}, Part{Name: "z0", width: 1},
+		3); !near(slices.Concat(r.Codes...), []float64{-2, 0, 2}) || labels[0] != "-2" {
 		t.Errorf("without known codes %v, %v", r, labels)
 	}
 }
@@ -204,7 +206,8 @@ func TestSheets(t *testing.T) {
 	c := cylinder()
 	base := []float64{0, 1, 0, 0, 1, 3, 4}
 	s, dropped := c.Traversals(Point{"7", base}, 5, 5)
-	if len(s.Rows) != 5 || dropped != 1 || s.Count() != 25 || len(s.Codes()) != 175 || s.Name != "traversals-7" || len(s.Columns) != 5 || s.Columns[4] != "5" {
+	if len(s.Rows) != 5 || dropped != 1 || s.Count() != 25 || len(s.Codes()) != 175 || s.Name != "traversals-7" ||
+		len(s.Columns) != 5 || s.Columns[4] != "5" {
 		t.Errorf("traversals %+v, %d dropped", s, dropped)
 	}
 	only := &Codes{Spaces: c.Spaces[:1]}
@@ -214,10 +217,12 @@ func TestSheets(t *testing.T) {
 	circle, _ := c.Part("circle1")
 	far := []float64{0, 1, 0, 0, 1, 7, 8}
 	s = c.BetweenObjects(Point{"0", base}, Point{"5", far}, circle, 4, 3)
-	if s.Name != "interpolation-0-5" || len(s.Rows) != 4 || s.Rows[1].Label != "90" || !near(s.Rows[2].Codes[1], []float64{-1, 0, 0, 0, 1, 5, 6}) {
+	if s.Name != "interpolation-0-5" || len(s.Rows) != 4 || s.Rows[1].Label != "90" ||
+		!near(s.Rows[2].Codes[1], []float64{-1, 0, 0, 0, 1, 5, 6}) {
 		t.Errorf("between objects %+v", s)
 	}
-	if s = c.BetweenImages([]Point{{"1", base}, {"2", far}}, 3); len(s.Rows) != 3 || s.Rows[1].Label != "1 to 2, R^n alone" || strings.Join(s.Columns, " ") != "0 0.5 1" {
+	if s = c.BetweenImages([]Point{{"1", base}, {"2", far}}, 3); len(s.Rows) != 3 ||
+		s.Rows[1].Label != "1 to 2, R^n alone" || strings.Join(s.Columns, " ") != "0 0.5 1" {
 		t.Errorf("between images %+v", s)
 	}
 	best, ok := c.Liveliest(base)

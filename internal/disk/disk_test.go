@@ -187,7 +187,8 @@ func TestKindsOfFiles(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	put(t, at("file"), "text")
 	put(t, at("twice"), "text")
-	err := errors.Join(os.Mkdir(at("folder"), 0o777), syscall.Mkfifo(at("pipe"), 0o666), os.Symlink("file", at("link")), os.Link(at("twice"), at("other")))
+	err := errors.Join(os.Mkdir(at("folder"), 0o777), syscall.Mkfifo(at("pipe"), 0o666), os.Symlink("file", at("link")),
+		os.Link(at("twice"), at("other")))
 	if err != nil {
 		t.Skip(err)
 	}
@@ -248,7 +249,8 @@ func TestCheckDir(t *testing.T) {
 	put(t, file, "")
 	for path, want := range map[string]string{
 		dir: "", filepath.Join(dir, "none"): "", filepath.Join(dir, "none", "below"): "",
-		file: file + " is a file; want a folder", filepath.Join(file, "a", "b"): filepath.Join(file, "a", "b") + ": " + file + " is a file; want a folder",
+		file: file + " is a file; want a folder", filepath.Join(file, "a", "b"): filepath.Join(file, "a", "b") + ": " +
+			file + " is a file; want a folder",
 	} {
 		err := CheckDir(path)
 		if err2 := MakeDir(path); (err == nil) != (want == "") || err != nil && (err.Error() != want || err2 == nil || err2.Error() != want) {

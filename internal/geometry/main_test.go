@@ -41,7 +41,8 @@ var (
 )
 
 // regression returns a function that creates a regression and fits it with a method.
-func regression(fit func(r *geometry.Regression, x []float64, columns int, y []float64, targets int) error) func(x []float64, columns int, y []float64, targets int) (*geometry.Regression, error) {
+func regression(fit func(r *geometry.Regression, x []float64, columns int, y []float64,
+	targets int) error) func(x []float64, columns int, y []float64, targets int) (*geometry.Regression, error) {
 	return func(x []float64, columns int, y []float64, targets int) (*geometry.Regression, error) {
 		r := new(geometry.Regression)
 		return r, fit(r, x, columns, y, targets)

@@ -19,7 +19,8 @@ func TestPCA(t *testing.T) {
 		x = append(x, 7+cos*a-sin*b, -1e3+sin*a+cos*b, 4)
 	}
 	c := must.Get(PCA(x, 3))(t)
-	if !(math.Abs(c.Sigma[0]-5) <= 0.5) || !(math.Abs(c.Sigma[1]-1) <= 0.2) || !(c.Sigma[2] <= 1e-12) || !(math.Abs(c.Axes[0][0]-cos) <= 0.02) || !(math.Abs(c.Axes[0][1]-sin) <= 0.02) {
+	if !(math.Abs(c.Sigma[0]-5) <= 0.5) || !(math.Abs(c.Sigma[1]-1) <= 0.2) || !(c.Sigma[2] <= 1e-12) ||
+		!(math.Abs(c.Axes[0][0]-cos) <= 0.02) || !(math.Abs(c.Axes[0][1]-sin) <= 0.02) {
 		t.Errorf("%+v", c)
 	}
 	y := c.Project(x, 2)

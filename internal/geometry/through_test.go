@@ -111,7 +111,8 @@ func TestIsometries(t *testing.T) {
 			for i := range images {
 				images[i] = y[i] - f.Residuals[i]
 			}
-			if err := again.Fit(x, columns, images, targets); err != nil || !(again.Error <= 1e-17*extent(images, targets)*extent(images, targets)+1e-29*magnitude(images)*magnitude(images)) {
+			if err := again.Fit(x, columns, images, targets); err != nil ||
+				!(again.Error <= 1e-17*extent(images, targets)*extent(images, targets)+1e-29*magnitude(images)*magnitude(images)) {
 				t.Errorf("%v, error %v of a moved copy of extent %v", err, again.Error, extent(images, targets))
 			}
 			// A small rotation of the map, in any plane, does not decrease the error.

@@ -100,7 +100,8 @@ func TestUndo(t *testing.T) {
 		{"lzf", "\x02abc", "abc", filter{id: lzfFilter}, 3, ""},
 	} {
 		out, err := w.invert(c.f, make([]byte, c.room), []byte(c.in), 2)
-		if c.err == "" && (err != nil || !bytes.Equal(out, []byte(c.want))) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+		if c.err == "" && (err != nil || !bytes.Equal(out, []byte(c.want))) ||
+			c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %q, %v; want %q, %s", c.name, out, err, c.want, c.err)
 		}
 	}

@@ -198,7 +198,8 @@ func TestUnwritten(t *testing.T) {
 func TestMATLAB(t *testing.T) {
 	for _, file := range []string{"matlab_earliest.h5", "matlab_latest.h5"} {
 		h := open(t, file)
-		for name, want := range map[string]string{"numbers": "[3 1 2]", "truth": "[1 0 1]", "text": "text ([3], uint16): is text; want numbers", "none": "none ([2], uint64): is empty; want numbers"} {
+		for name, want := range map[string]string{"numbers": "[3 1 2]", "truth": "[1 0 1]",
+			"text": "text ([3], uint16): is text; want numbers", "none": "none ([2], uint64): is empty; want numbers"} {
 			a, err := h.Array(name)
 			got := fmt.Sprint(err)
 			if err == nil {
@@ -235,7 +236,8 @@ func TestRefused(t *testing.T) {
 		"nothing":       `there is no array "nothing"; want one of bfloat16, bits, complex`,
 		"/":             "is a group, not an array",
 	} {
-		if _, err := open(t, "refused.h5").Array(name); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "testdata/refused.h5: ") {
+		if _, err := open(t, "refused.h5").Array(name); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "testdata/refused.h5: ") {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
@@ -585,7 +587,8 @@ func TestChunkCounts(t *testing.T) {
 		{[]int{1}, []int{1}, []uint64{most + 1}, fixedIndex, fmt.Sprintf("an index of 1 x %d chunks or more; want at most %d in a file of 100 bytes", most+1, most)},
 		{[]int{3, most / 2}, []int{1, 1}, nil, fixedIndex, "a grid of [3 "},
 	} {
-		a := &Array{Shape: c.shape, Chunk: c.chunk, maxSizes: c.most, file: &File{size: 100}, Type: dtype.Type{Size: 1}, layout: dataLayout{addr: undefined, index: c.index}}
+		a := &Array{Shape: c.shape, Chunk: c.chunk, maxSizes: c.most, file: &File{size: 100}, Type: dtype.Type{Size: 1},
+			layout: dataLayout{addr: undefined, index: c.index}}
 		x, err := newIndex(a)
 		got := fmt.Sprint(err)
 		if err == nil {

@@ -109,7 +109,8 @@ func (f file) public() bool { return !slices.Contains(strings.Split(f.folder, "/
 // roomOf returns the folder on a floor that contains a package, and the floor or -1.
 func roomOf(folder string) (string, int) {
 	for room := folder; ; room = path.Dir(room) {
-		if at := slices.IndexFunc(floors, func(rooms []string) bool { return slices.Contains(rooms, room) }); at >= 0 && (room != "." || folder == ".") {
+		if at := slices.IndexFunc(floors, func(rooms []string) bool { return slices.Contains(rooms, room) }); at >= 0 &&
+			(room != "." || folder == ".") {
 			return room, at
 		}
 		if room == "." {

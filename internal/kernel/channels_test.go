@@ -16,7 +16,8 @@ func TestChannels(t *testing.T) {
 		for _, s := range []struct{ rows, channels, stride int }{{1, 1, 1}, {5, 16, 16}, {7, 32, 40}, {64, 3, 4}, {33, 17, 20}, {300, 48, 48}} {
 			n := s.rows * s.stride
 			x, u := kerneltest.Random(r, n), kerneltest.Random(r, n)
-			shift, a, b, offset := kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels)
+			shift, a, b, offset := kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels),
+				kerneltest.Random(r, s.channels), kerneltest.Random(r, s.channels)
 			near := func(what string, at int, got float32, want float64) {
 				t.Helper()
 				if !(math.Abs(float64(got)-want) <= 3e-5*max(1, math.Abs(want))) {

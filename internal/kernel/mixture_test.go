@@ -18,7 +18,8 @@ func TestMixtures(t *testing.T) {
 			x, x64 := randomPoints(r, rows, columns)
 			mean, mean64 := randomPoints(r, rows, columns)
 			precision, precision64 := randomPoints(r, rows, columns)
-			a, b := &Gaussians[float32]{mean, precision, NewConstants[float32](rows)}, &Gaussians[float64]{mean64, precision64, NewConstants[float64](rows)}
+			a, b := &Gaussians[float32]{mean, precision, NewConstants[float32](rows)},
+				&Gaussians[float64]{mean64, precision64, NewConstants[float64](rows)}
 			for i := range rows {
 				a.Constant[i] = float32(i) / 7
 				b.Constant[i] = float64(a.Constant[i])

@@ -24,7 +24,8 @@ func ulps(got float32, want float64) float64 {
 
 func TestFunctions(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	special := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, nan, 1, -1, 100, -100, 88.7, -87.5, 89, -104, 1e-8, -1e-8, 1e-30, 3e38, -3e38, 0.625, 0.62499, 16, -16, 17.5}
+	special := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, nan, 1, -1, 100, -100, 88.7, -87.5, 89, -104, 1e-8,
+		-1e-8, 1e-30, 3e38, -3e38, 0.625, 0.62499, 16, -16, 17.5}
 	for _, c := range []struct {
 		name    string
 		f       func(dst, x []float32)

@@ -151,7 +151,8 @@ func TestClaimsInterleaved(t *testing.T) {
 // during which a waiter was suspended does not count.
 func TestClaimPatience(t *testing.T) {
 	var now time.Duration
-	s := &sim{random: rand.New(rand.NewPCG(1, 1)), root: &node{files: map[string]*node{"run": {files: map[string]*node{}}}}, turn: make(chan *process)}
+	s := &sim{random: rand.New(rand.NewPCG(1, 1)),
+		root: &node{files: map[string]*node{"run": {files: map[string]*node{}}}}, turn: make(chan *process)}
 	free := func(name string) *Watch {
 		p := &process{sim: s, name: name, free: true, handles: map[string]*node{}, lists: map[string]list{}}
 		w := p.watch()

@@ -17,7 +17,8 @@ func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	l := must.Get(NewWatch().Try(path))(t)
 	var held *HeldError
-	if _, err := NewWatch().Try(path); !errors.Is(err, ErrHeld) || !errors.As(err, &held) || held.Ended != nil || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
+	if _, err := NewWatch().Try(path); !errors.Is(err, ErrHeld) || !errors.As(err, &held) || held.Ended != nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
 		t.Errorf("locked twice: %v", err)
 	}
 	short, cancel := context.WithTimeout(t.Context(), 3*pause)

@@ -70,9 +70,11 @@ func check(t *testing.T, v *Variable, want []float64) {
 }
 
 func TestVariables(t *testing.T) {
-	types := map[string]string{"x_i1": "int8", "x_i2": "int16", "x_i4": "int32", "x_i8": "int64", "x_u1": "uint8", "x_u2": "uint16", "x_u4": "uint32", "x_u8": "uint64",
+	types := map[string]string{"x_i1": "int8", "x_i2": "int16", "x_i4": "int32", "x_i8": "int64", "x_u1": "uint8",
+		"x_u2": "uint16", "x_u4": "uint32", "x_u8": "uint64",
 		"x_f4": "float32", "x_f8": "float64", "x_?": "bool", "none": "float64"}
-	shapes := map[string][]int{"im": {16, 16, 3, 6, 4}, "k": {1, 1}, "wide": {1, 7}, "tall": {7, 1}, "three": {1, 3}, "none": {0, 3}, "a_name_that_is_longer_than_others": {2, 2}}
+	shapes := map[string][]int{"im": {16, 16, 3, 6, 4}, "k": {1, 1}, "wide": {1, 7}, "tall": {7, 1}, "three": {1, 3},
+		"none": {0, 3}, "a_name_that_is_longer_than_others": {2, 2}}
 	for _, file := range []string{"plain.mat", "packed.mat"} {
 		f := open(t, file)
 		for _, name := range slices.Concat([]string{"im", "k", "wide", "tall", "three", "none", "a_name_that_is_longer_than_others"},
@@ -129,7 +131,8 @@ func TestRefused(t *testing.T) {
 			"text": ": text ([1 9]) is text, which is not read; want an array of numbers or logical values", "cell": "is a cell array", "struct": "is a structure",
 			"sparse": "is a sparse array", "z": "is an array of complex numbers",
 		} {
-			if _, err := f.Find(name).NewReader(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "testdata/"+file) {
+			if _, err := f.Find(name).NewReader(); err == nil || !strings.Contains(err.Error(), want) ||
+				!strings.HasPrefix(err.Error(), "testdata/"+file) {
 				t.Errorf("%s: %v; want %s", name, err, want)
 			}
 		}
@@ -147,7 +150,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
-	for path, want := range map[string]string{"testdata": "is a folder; want a file", "testdata/version4.mat": "perhaps of version 4", "none": "no such file"} {
+	for path, want := range map[string]string{"testdata": "is a folder; want a file",
+		"testdata/version4.mat": "perhaps of version 4", "none": "no such file"} {
 		must.ErrorOf(Open(path))(t, want, path)
 	}
 }

@@ -17,7 +17,8 @@ func TestMapping(t *testing.T) {
 a00000-c00000 rw-p 00000000 00:00 0
 d00000-e00000 rw-p 00000000 00:00 0 [stack]
 `
-	for _, c := range []struct{ address, from, to uintptr }{{0x500000, 0x500000, 0x600000}, {0x900000, 0x800000, 0xc00000}, {0xbfffff, 0x800000, 0xc00000},
+	for _, c := range []struct{ address, from, to uintptr }{{0x500000, 0x500000, 0x600000}, {0x900000, 0x800000, 0xc00000},
+		{0xbfffff, 0x800000, 0xc00000},
 		{0xd00008, 0xd00000, 0xe00000}, {0x450000, 0, 0}, {0x750000, 0, 0}, {0xc00000, 0, 0}, {0xe00000, 0, 0}} {
 		if from, to := mapping(maps, c.address); from != c.from || to != c.to {
 			t.Errorf("%x: %x-%x, want %x-%x", c.address, from, to, c.from, c.to)

@@ -14,7 +14,8 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	for _, bytes := range []float64{1e30, math.Inf(1)} {
-		if err := Check("the sea", bytes); err == nil || !strings.HasPrefix(err.Error(), "the sea would take ") || !strings.Contains(err.Error(), "this machine has ") {
+		if err := Check("the sea", bytes); err == nil || !strings.HasPrefix(err.Error(), "the sea would take ") ||
+			!strings.Contains(err.Error(), "this machine has ") {
 			t.Error(err)
 		}
 	}
@@ -24,7 +25,8 @@ func TestCheck(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for bytes, want := range map[float64]string{0: "0.00 bytes", 999: "999 bytes", 1024: "1.00 KiB", 23.4 * (1 << 30): "23.4 GiB", 512 << 30: "512 GiB", 1e30: "8.7e+11 EiB"} {
+	for bytes, want := range map[float64]string{0: "0.00 bytes", 999: "999 bytes", 1024: "1.00 KiB",
+		23.4 * (1 << 30): "23.4 GiB", 512 << 30: "512 GiB", 1e30: "8.7e+11 EiB"} {
 		if got := Text(bytes); got != want {
 			t.Errorf("%v: %s, want %s", bytes, got, want)
 		}

@@ -173,7 +173,8 @@ func TestInexact(t *testing.T) {
 		check(Read(floats(x), make([]uint8, 2)), "x.npy: element 1 of a float64 array does not fit into uint8")
 	}
 	check(Read(floats(1), make([]bool, 2)), "x.npy: element 0 of a float64 array does not fit into bool")
-	check(Read(write(Write(&file, []int{1}, []uint64{math.MaxUint64})), make([]int64, 1)), "x.npy: element 0 of a uint64 array does not fit into int64")
+	check(Read(write(Write(&file, []int{1}, []uint64{math.MaxUint64})), make([]int64, 1)),
+		"x.npy: element 0 of a uint64 array does not fit into int64")
 	check(Read(write(Write(&file, []int{1}, []int64{-1})), make([]uint64, 1)), "x.npy: element 0 of a int64 array does not fit into uint64")
 	odd := func(at int) *Reader { // a bool array with an invalid byte
 		err := Write(&file, []int{3}, []bool{true, false, true})
@@ -207,7 +208,8 @@ func TestErrors(t *testing.T) {
 	if _, err := OpenNPZ("testdata/missing.npz"); err == nil || !os.IsNotExist(err) {
 		t.Errorf("npz: %v", err)
 	}
-	if _, err := openNPZ(t, "testdata/stored.npz").Open("missing"); err == nil || !strings.Contains(err.Error(), `stored.npz: no array "missing"; there are le_b1, be_b1`) {
+	if _, err := openNPZ(t, "testdata/stored.npz").Open("missing"); err == nil ||
+		!strings.Contains(err.Error(), `stored.npz: no array "missing"; there are le_b1, be_b1`) {
 		t.Errorf("npz: %v", err)
 	}
 }
@@ -330,7 +332,8 @@ func TestHugeShapeInNPZ(t *testing.T) {
 			t.Fatal(err)
 		}
 		archive := zip.NewWriter(f)
-		w, err := archive.CreateRaw(&zip.FileHeader{Name: "x.npy", UncompressedSize64: claimed.uncompressed, CompressedSize64: claimed.compressed})
+		w, err := archive.CreateRaw(&zip.FileHeader{Name: "x.npy", UncompressedSize64: claimed.uncompressed,
+			CompressedSize64: claimed.compressed})
 		if err != nil {
 			t.Fatal(err)
 		}

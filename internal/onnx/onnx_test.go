@@ -19,7 +19,8 @@ func sample() *onnx.Model {
 	return &onnx.Model{Producer: "p", Version: "1", Doc: "d", Metadata: map[string]string{"b": "2", "a": "1"}, Graph: onnx.Graph{Name: "g",
 		Inputs:  []onnx.Value{{Name: "x", Doc: "rows", Shape: []int{onnx.Any, 3}}},
 		Outputs: []onnx.Value{{Name: "y", Doc: "sums", Shape: []int{onnx.Any, 300}}},
-		Weights: []onnx.Tensor{{Name: "w", Shape: []int{1, 2}, Floats: []float32{1.5, -2}}, {Name: "n", Shape: []int{2}, Ints: []int64{-1, 1 << 40}}},
+		Weights: []onnx.Tensor{{Name: "w", Shape: []int{1, 2}, Floats: []float32{1.5, -2}},
+			{Name: "n", Shape: []int{2}, Ints: []int64{-1, 1 << 40}}},
 		Nodes: []onnx.Node{
 			{Op: "A", Name: "a", Inputs: []string{"x", "w"}, Outputs: []string{"h"}, Attributes: map[string]any{"i": -7, "f": float32(0.25), "s": "text", "l": []int{0, -1, 300}}},
 			{Op: "B", Name: "b", Inputs: []string{"h", "n"}, Outputs: []string{"y"}, Attributes: map[string]any{}},
@@ -30,7 +31,8 @@ func sample() *onnx.Model {
 func TestRoundTrip(t *testing.T) {
 	data := must.Get(onnx.Encode(sample()))(t)
 	got, err := onnx.Decode(data)
-	if err != nil || got.IR != 8 || got.Opset != 17 || !reflect.DeepEqual(got.Graph, sample().Graph) || !reflect.DeepEqual(got.Metadata, sample().Metadata) {
+	if err != nil || got.IR != 8 || got.Opset != 17 || !reflect.DeepEqual(got.Graph, sample().Graph) ||
+		!reflect.DeepEqual(got.Metadata, sample().Metadata) {
 		t.Errorf("%v: %+v", err, got)
 	}
 }
@@ -162,7 +164,8 @@ func TestDecodeErrors(t *testing.T) {
 		must.ErrorOf(onnx.Decode(c.model))(t, c.want, i)
 	}
 	dimension := func(parts ...[]byte) []byte { return fields(1, parts...) }
-	m, err := onnx.Decode(append(fields(8, number(2, 9)), value(fields(1, number(1, 1), fields(2, dimension(text(2, "N")), dimension(number(1, 3)), dimension(), text(5, "?"))))...))
+	m, err := onnx.Decode(append(fields(8, number(2, 9)),
+		value(fields(1, number(1, 1), fields(2, dimension(text(2, "N")), dimension(number(1, 3)), dimension(), text(5, "?"))))...))
 	must.OK(t, err)
 	if in := m.Graph.Inputs[0]; m.Opset != 9 || in.Type != 0 || !slices.Equal(in.Shape, []int{onnx.Any, 3, onnx.Any}) {
 		t.Errorf("operator set %d, input %+v", m.Opset, in)

@@ -274,7 +274,8 @@ func TestWrite(t *testing.T) {
 
 // small returns an archive with only the required files.
 func small() *Archive {
-	return &Archive{Manifest: Manifest{Format: format}, files: map[string][]byte{rundir.Config: nil, weightsFile: {1, 2}, rundir.MetricsFile: nil, rundir.CardFile: {1}}}
+	return &Archive{Manifest: Manifest{Format: format},
+		files: map[string][]byte{rundir.Config: nil, weightsFile: {1, 2}, rundir.MetricsFile: nil, rundir.CardFile: {1}}}
 }
 
 func FuzzOpen(f *testing.F) {

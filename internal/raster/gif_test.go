@@ -117,7 +117,8 @@ func TestMosaic(t *testing.T) {
 		return gradient(1, 1, func(int, int) color.RGBA { return color.RGBA{v, v, v, 255} })
 	}
 	m := Mosaic([]image.Image{dot(1), nil, dot(3)}, nil, 2, 4, 3)
-	if m.Bounds() != image.Rect(0, 0, 17, 17) || m.RGBAAt(3, 3).R != 1 || m.RGBAAt(6, 6).R != 1 || m.RGBAAt(7, 7) != paper || m.RGBAAt(10, 3) != paper || m.RGBAAt(3, 10).R != 3 {
+	if m.Bounds() != image.Rect(0, 0, 17, 17) || m.RGBAAt(3, 3).R != 1 || m.RGBAAt(6, 6).R != 1 ||
+		m.RGBAAt(7, 7) != paper || m.RGBAAt(10, 3) != paper || m.RGBAAt(3, 10).R != 3 {
 		t.Errorf("%v: %v", m.Bounds(), m.Pix)
 	}
 }

@@ -31,7 +31,8 @@ func TestBars(t *testing.T) {
 		})
 	}
 	show(t, "bars strange", func(w io.Writer) error {
-		return Bars(w, BarOptions{Y: "y"}, []string{"a", "b", "c"}, []BarPanel{{"none", []float64{0, 0, 0}}, {"strange", []float64{math.NaN(), math.Inf(1), -3}}, {"tiny", []float64{1e-30, 0, 2e-30}}})
+		return Bars(w, BarOptions{Y: "y"}, []string{"a", "b", "c"},
+			[]BarPanel{{"none", []float64{0, 0, 0}}, {"strange", []float64{math.NaN(), math.Inf(1), -3}}, {"tiny", []float64{1e-30, 0, 2e-30}}})
 	})
 	for want, draw := range map[string]func() error{
 		"at least one panel": func() error { return Bars(&bytes.Buffer{}, BarOptions{}, []string{"a"}, nil) },

@@ -51,8 +51,10 @@ func TestBySize(t *testing.T) {
 	if !slices.Equal(labels, []int{1, -1, 0, 0, 3, 1, 0, 2}) || !slices.Equal(dims, []int{11, 13, 10}) {
 		t.Errorf("%v, %v", labels, dims)
 	}
-	must.EqualSlices(t, NumberedGroups(labels, dims).Names, []string{"0: dimension 11, 3 codes", "1: dimension 13, 2 codes", "2: dimension 10, 1 code", "3: 1 code"})
-	if labels, dims := BySize([]int{-1, -1}, nil); !slices.Equal(labels, []int{-1, -1}) || dims != nil || NumberedGroups(labels, nil).Names != nil {
+	must.EqualSlices(t, NumberedGroups(labels, dims).Names,
+		[]string{"0: dimension 11, 3 codes", "1: dimension 13, 2 codes", "2: dimension 10, 1 code", "3: 1 code"})
+	if labels, dims := BySize([]int{-1, -1}, nil); !slices.Equal(labels, []int{-1, -1}) || dims != nil ||
+		NumberedGroups(labels, nil).Names != nil {
 		t.Errorf("without groups: %v, %v", labels, dims)
 	}
 }

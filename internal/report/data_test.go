@@ -58,7 +58,8 @@ func TestLossSeries(t *testing.T) {
 func TestFromData(t *testing.T) {
 	long.NotShort(t)
 	in := codesOfGrid()
-	grey := Decoder{Height: 4, Width: 4, Channels: 1, Decode: func(codes []float32) ([]float32, error) { return make([]float32, len(codes)/4*16), nil }}
+	grey := Decoder{Height: 4, Width: 4, Channels: 1,
+		Decode: func(codes []float32) ([]float32, error) { return make([]float32, len(codes)/4*16), nil }}
 	log := []rundir.Line{
 		{Epoch: 1, Losses: rundir.Losses{"all": {"loss": 3}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 1}},
 		{Epoch: 2, Losses: rundir.Losses{"all": {"loss": 2}}},

@@ -26,7 +26,8 @@ func manyCodes(n, d int) *metrics.Input {
 		levels := []int{i % 3, i / 3 % 12, i / 36 % 7, i % 40, 0}
 		turn := float64(levels[1]) / 12 * 2 * math.Pi
 		for c := range d {
-			in.Codes.Data = append(in.Codes.Data, []float64{3 * math.Cos(turn), 2 * math.Sin(turn), float64(levels[2]) / 3, float64(levels[0])}[c%4]+0.2*stream.NormFloat64())
+			in.Codes.Data = append(in.Codes.Data, []float64{3 * math.Cos(turn), 2 * math.Sin(turn), float64(levels[2]) / 3,
+				float64(levels[0])}[c%4]+0.2*stream.NormFloat64())
 		}
 		if i%10 == 0 {
 			levels[2] = factor.Unknown

@@ -29,7 +29,8 @@ func explored(spaces []models.Space) Explored {
 		c.Known.Data = append(c.Known.Data, r.Float64())
 	}
 	return Explored{
-		Codes: c, Starts: []int{3, 7}, At: matrix.Matrix{Rows: 2, Cols: c.Width(), Data: c.Known.Data[:2*c.Width()]}, Pixels: make([]float32, 2*16),
+		Codes: c, Starts: []int{3, 7}, At: matrix.Matrix{Rows: 2, Cols: c.Width(), Data: c.Known.Data[:2*c.Width()]},
+		Pixels: make([]float32, 2*16),
 		Reason: "it is of another module", Decoder: Decoder{Height: 4, Width: 4, Channels: 1, Decode: func(codes []float32) (pixels []float32, err error) {
 			for i := range len(codes) / c.Width() {
 				row := make([]float32, 16)
@@ -76,11 +77,13 @@ func TestCoarseSheetsInBrowser(t *testing.T) {
 	s := must.Get(x.sheets(raster.PicturesOf(4, 4, 1, x.Pixels)))(t)
 	controls := x.Codes.Controls()
 	s.out.Maps = nil
-	must.OK(t, s.add(&steppedControl{Control: controls[0], values: stepsOf(controls[0])}, &steppedControl{Control: controls[1], values: stepsOf(controls[1])}, coarse))
+	must.OK(t, s.add(&steppedControl{Control: controls[0], values: stepsOf(controls[0])},
+		&steppedControl{Control: controls[1], values: stepsOf(controls[1])}, coarse))
 	e.Sheets.Maps = append(e.Sheets.Maps[:2], s.out.Maps...)
 	p := browser.Open(t).Page(save(t, Page{Title: "x", Explore: e}))
 	low, high := controls[1].Low, controls[1].High
-	for _, c := range []struct{ turn, line, wantTurn, wantLine float64 }{{0, 0, 0, 0}, {0.19, 0.99, 0.2, 1}, {0.4, 0.26, 0.4, 0.25}, {0.9, 0.5, 0, 0.5}} {
+	for _, c := range []struct{ turn, line, wantTurn, wantLine float64 }{{0, 0, 0, 0}, {0.19, 0.99, 0.2, 1},
+		{0.4, 0.26, 0.4, 0.25}, {0.9, 0.5, 0, 0.5}} {
 		code := func(turn, line float64) []float64 {
 			return []float64{math.Cos(2 * math.Pi * turn), math.Sin(2 * math.Pi * turn), low + (high-low)*line}
 		}
@@ -103,13 +106,15 @@ func TestCoarseSheetsInBrowser(t *testing.T) {
 
 // Figures that do not fit into the page are dropped. The order is: first figures with widgets, then by decreasing size.
 func TestLargeFigures(t *testing.T) {
-	figures := []Figure{{Name: "codes", PNG: make([]byte, 900)}, {Name: "traversals", PNG: make([]byte, 300)}, {Name: "losses", PNG: make([]byte, 600)}, {Name: "x", PNG: make([]byte, 30)}}
+	figures := []Figure{{Name: "codes", PNG: make([]byte, 900)}, {Name: "traversals", PNG: make([]byte, 300)},
+		{Name: "losses", PNG: make([]byte, 600)}, {Name: "x", PNG: make([]byte, 30)}}
 	live := func(f Figure) bool { return f.Name == "traversals" || f.Name == "losses" }
 	for room, want := range map[int]string{10000: "[]", 2440: "[]", 2439: "[2]", 1640: "[2]", 1639: "[1 2]", 1000: "[0 1 2]", 0: "[0 1 2 3]"} {
 		must.Equal(t, fmt.Sprint(slices.Sorted(maps.Keys(droppedFigures(figures, live, room)))), want, "room for", room, "left out")
 	}
 	var b strings.Builder
-	if err := WritePage(&b, Page{Figures: []Figure{{Name: "codes", Caption: "Codes.", PNG: make([]byte, pageBytes)}}}); err != nil || b.Len() > figureBytes || !strings.Contains(b.String(), "figures/codes.png in the run") {
+	if err := WritePage(&b, Page{Figures: []Figure{{Name: "codes", Caption: "Codes.",
+		PNG: make([]byte, pageBytes)}}}); err != nil || b.Len() > figureBytes || !strings.Contains(b.String(), "figures/codes.png in the run") {
 		t.Errorf("%v, %d bytes", err, b.Len())
 	}
 }
@@ -136,7 +141,8 @@ func TestExploreSheets(t *testing.T) {
 		{[]models.Space{{Width: 20}}, "z0 z1 z2 z3 z4 z5 z6 z7 z8 z9 z10 z11 z12 z13 z14 z15 z16 z17 z18 z19", 20 + 10}, // 180 pictures, and pairs of 81
 	} {
 		e := must.Get(Explore(explored(x.spaces)))(t)
-		if got := names(e.Controls); got != x.controls || len(e.Sheets.Maps) != x.maps || e.Decoder != nil || e.Note != "it is of another module" {
+		if got := names(e.Controls); got != x.controls || len(e.Sheets.Maps) != x.maps || e.Decoder != nil ||
+			e.Note != "it is of another module" {
 			t.Errorf("controls %s and %d sheets; want %s and %d", got, len(e.Sheets.Maps), x.controls, x.maps)
 		}
 	}
@@ -146,7 +152,8 @@ func TestExploreSheets(t *testing.T) {
 		pictures += m.Pictures.Count
 	}
 	if pictures > maxSheetPictures || len(e.Controls) != len(e.Sheets.Maps) || len(e.Controls) < 100 {
-		t.Errorf("of 300 columns %d controls, %d sheets and %d pictures; want at most %d pictures", len(e.Controls), len(e.Sheets.Maps), pictures, maxSheetPictures)
+		t.Errorf("of 300 columns %d controls, %d sheets and %d pictures; want at most %d pictures",
+			len(e.Controls), len(e.Sheets.Maps), pictures, maxSheetPictures)
 	}
 	bad := explored([]models.Space{{Width: 2}})
 	bad.Decoder.Decode = func([]float32) ([]float32, error) { return nil, fmt.Errorf("no decoder today") }
@@ -159,7 +166,8 @@ func TestExploreSheets(t *testing.T) {
 func TestExploreReason(t *testing.T) {
 	network := func(size, products int) *weights.Operations {
 		half := size / 2
-		return &weights.Operations{Constants: []weights.Constant{{Floats: make([]float32, half)}, {Floats: make([]float32, size-half)}}, Products: products}
+		return &weights.Operations{Constants: []weights.Constant{{Floats: make([]float32, half)},
+			{Floats: make([]float32, size-half)}}, Products: products}
 	}
 	for want, n := range map[string]*weights.Operations{
 		"": network(2_000_000, 40_000_000),
@@ -200,7 +208,8 @@ func TestExploreOptions(t *testing.T) {
 	for option, pictures := range map[float64][]int{1: {2, 9, 9, 18, 18, 81}, 2: {2, 9, 9, 18, 18, 81}} {
 		x.At.Data = slices.Repeat([]float64{option, 3, 4}, 2)
 		e := must.Get(Explore(x))(t)
-		if names(e.Controls) != "a0 z1" || len(e.Controls[0].Options) != 2 || names(e.Controls[0].Options[0].Controls) != "z0" || len(e.Controls[0].Options[1].Controls) != 0 || e.Controls[0].Options[0].Share != 0.96 {
+		if names(e.Controls) != "a0 z1" || len(e.Controls[0].Options) != 2 ||
+			names(e.Controls[0].Options[0].Controls) != "z0" || len(e.Controls[0].Options[1].Controls) != 0 || e.Controls[0].Options[0].Share != 0.96 {
 			t.Errorf("controls %+v", e.Controls)
 		}
 		var counts []int
@@ -227,7 +236,8 @@ func TestExploreOptions(t *testing.T) {
 	add(2, 30)
 	add(300, 24)
 	add(44, 23) // 300 - 256
-	if got, want := knownCodes(&codes), web.Floats(want, len(want)/2, 2); !slices.Equal(got.Shape, want.Shape) || string(got.Data) != string(want.Data) {
+	if got, want := knownCodes(&codes), web.Floats(want, len(want)/2, 2); !slices.Equal(got.Shape, want.Shape) ||
+		string(got.Data) != string(want.Data) {
 		t.Errorf("%d borrowed codes, want %d", got.Shape[0], want.Shape[0])
 	}
 }

@@ -15,7 +15,8 @@ import (
 func TestFollowedBy(t *testing.T) {
 	const n = 4000
 	r := rng.New(1, "test")
-	in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: 4}, Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 8}, {Name: "still", Size: 1}}}
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: 4},
+		Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 8}, {Name: "still", Size: 1}}}
 	for range n {
 		a, b := r.IntN(4), r.IntN(8)
 		in.Levels = append(in.Levels, a, b, 0)

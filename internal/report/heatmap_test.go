@@ -40,7 +40,8 @@ func TestHeatmap(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {10, 5}, {1000, 6}, {5, 300}} {
 		rows, columns, values := growing(size[0], size[1])
 		show(t, fmt.Sprintf("heatmap %d x %d", size[0], size[1]), func(w io.Writer) error {
-			h := Heat{Title: "mutual information", Rows: rows, Columns: columns, Values: values, RowTitle: "code column", ColumnTitle: "factor", Unit: "nats"}
+			h := Heat{Title: "mutual information", Rows: rows, Columns: columns, Values: values, RowTitle: "code column",
+				ColumnTitle: "factor", Unit: "nats"}
 			return h.WritePNG(w)
 		})
 	}
@@ -70,7 +71,8 @@ func TestHeatmap(t *testing.T) {
 			t.Errorf("%d rows: %d pixels of frames without, %d with", n, a, b)
 		}
 	}
-	must.Error(t, (&Heat{Rows: rows, Columns: columns, Values: [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Framed: []int{3}}).WritePNG(&bytes.Buffer{}), "a frame around row 3 of 3")
+	must.Error(t, (&Heat{Rows: rows, Columns: columns, Values: [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}},
+		Framed: []int{3}}).WritePNG(&bytes.Buffer{}), "a frame around row 3 of 3")
 
 	light := &colours.Light
 	for _, test := range []struct {
@@ -127,8 +129,8 @@ func TestHeatNumbers(t *testing.T) {
 		}
 		must.Equal(t, n, want, "numbers in", c.rows, "rows", c.columns, "columns")
 	}
-	for v, want := range map[float64]string{0: "0", 0.126: "0.13", -1.26: "-1.3", 12.6: "13", 99.4: "99", 99.5: "100", -99.6: "-100", 12345.6: "12346", 99999.4: "99999", 99999.5: "1e+05",
-		math.NaN(): "–", math.Inf(1): "+Inf"} {
+	for v, want := range map[float64]string{0: "0", 0.126: "0.13", -1.26: "-1.3", 12.6: "13", 99.4: "99", 99.5: "100",
+		-99.6: "-100", 12345.6: "12346", 99999.4: "99999", 99999.5: "1e+05", math.NaN(): "–", math.Inf(1): "+Inf"} {
 		must.Equal(t, cellNumber(v), want, v)
 	}
 }
@@ -140,7 +142,8 @@ func TestHeatmapSort(t *testing.T) {
 		Values: [][]float64{{0, math.NaN()}, {1, -3}, {-2, 2}, {1, 4}, {3, math.Inf(1)}}}
 	m, err := h.heatmap()
 	must.OK(t, err)
-	if got := strings.Join(m.Rows, " "); got != "e c d b a" || m.Values[3][1] != -3 || !slices.Equal(m.Framed, []int{2, 4}) || m.Title != "t, sorted by the factor that they follow" {
+	if got := strings.Join(m.Rows, " "); got != "e c d b a" || m.Values[3][1] != -3 ||
+		!slices.Equal(m.Framed, []int{2, 4}) || m.Title != "t, sorted by the factor that they follow" {
 		t.Errorf("rows %s, values %v, frames %v, title %q", got, m.Values, m.Framed, m.Title)
 	}
 	if h.Rows[0] != "a" || h.Title != "t" {

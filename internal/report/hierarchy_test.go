@@ -18,7 +18,8 @@ func TestHierarchy(t *testing.T) {
 	long.NotShort(t)
 	var c hierarchy.Node
 	var none hierarchy.Hierarchy
-	shapes := hierarchy.Hierarchy{c, c, choose(hierarchy.Hierarchy{c}, hierarchy.Hierarchy{c}, hierarchy.Hierarchy{c, choose(none, hierarchy.Hierarchy{c})})}
+	shapes := hierarchy.Hierarchy{c, c,
+		choose(hierarchy.Hierarchy{c}, hierarchy.Hierarchy{c}, hierarchy.Hierarchy{c, choose(none, hierarchy.Hierarchy{c})})}
 	deep, wide := hierarchy.Hierarchy{c}, hierarchy.Hierarchy{choose(slices.Repeat([]hierarchy.Hierarchy{{c, c}}, 1000)...)}
 	for range 40 {
 		deep = hierarchy.Hierarchy{c, choose(none, deep)}

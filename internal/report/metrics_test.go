@@ -56,7 +56,8 @@ func TestIntervalsAndChance(t *testing.T) {
 		{8, true, "0.5 with the rows shuffled (± 0.25, of 8 shuffles of 8 rows)"},
 		{9, false, "0.5 with the rows shuffled (± 0.25, of 8 shuffles); the value is no better than chance"},
 	} {
-		r := metrics.Result{Basis: metrics.Basis{Rows: 9}, Chance: &metrics.Chance{Mean: 0.5, Deviation: 0.25, Shuffles: 8, Rows: c.rows, Differs: c.differs}}
+		r := metrics.Result{Basis: metrics.Basis{Rows: 9},
+			Chance: &metrics.Chance{Mean: 0.5, Deviation: 0.25, Shuffles: 8, Rows: c.rows, Differs: c.differs}}
 		must.Equal(t, chanceLine(&r), c.want)
 	}
 }

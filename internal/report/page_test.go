@@ -19,7 +19,8 @@ import (
 // A page shows all rows of a small table and a sample of a large one. Wide tables have smaller samples. Every beginning
 // of a sample is a sample too.
 func TestPageRows(t *testing.T) {
-	for _, c := range []struct{ n, width, want int }{{0, 4, 0}, {1, 4, 1}, {50, 4, 50}, {100000, 4, maxPagePoints}, {100000, 1000, 120}, {100000, 4096, minPoints}, {60, 4096, 60}} {
+	for _, c := range []struct{ n, width, want int }{{0, 4, 0}, {1, 4, 1}, {50, 4, 50}, {100000, 4, maxPagePoints},
+		{100000, 1000, 120}, {100000, 4096, minPoints}, {60, 4096, 60}} {
 		rows := PageRows(c.n, c.width)
 		must.Equal(t, len(rows), c.want, c.n, "codes", c.width, "columns: rows")
 		sorted := slices.Compact(slices.Sorted(slices.Values(rows)))
@@ -43,7 +44,8 @@ func TestPageCodes(t *testing.T) {
 	in.Factors[0].Size = 1
 	c, err := PageCodes(in, d, rows, nil, spaces)
 	must.OK(t, err)
-	if len(c.Factors) != 2 || c.Factors[1].Name != "corner" || c.Factors[1].Kind != "categorical" || len(c.Columns) != 6 || len(c.Spaces) != 2 || c.Spaces[1].Name != "circle 2" || !slices.Equal(c.Spaces[1].Columns, []int{2, 3}) {
+	if len(c.Factors) != 2 || c.Factors[1].Name != "corner" || c.Factors[1].Kind != "categorical" || len(c.Columns) != 6 ||
+		len(c.Spaces) != 2 || c.Spaces[1].Name != "circle 2" || !slices.Equal(c.Spaces[1].Columns, []int{2, 3}) {
 		t.Errorf("%+v", c.Spaces)
 	}
 	if bits := c.Factors[1].Values.Data[:4]; !bytes.Equal(bits, []byte{0, 0, 0xc0, 0x7f}) { // row 0 has an unknown corner
@@ -68,7 +70,8 @@ func TestPageNames(t *testing.T) {
 	in.Factors[1].Size, in.Factors[1].Values = 2, []float64{0.5, 1}
 	c, err := PageCodes(in, inFiles{d}, rows, nil, spaces)
 	must.OK(t, err)
-	if f := c.Factors; len(f[0].Levels) != f[0].Size || !slices.Equal(f[1].Levels, []string{"0.5", "1"}) || !slices.Equal(f[2].Levels, in.Factors[2].Names) {
+	if f := c.Factors; len(f[0].Levels) != f[0].Size || !slices.Equal(f[1].Levels, []string{"0.5", "1"}) ||
+		!slices.Equal(f[2].Levels, in.Factors[2].Names) {
 		t.Errorf("levels %q, %q, %q", f[0].Levels, f[1].Levels, f[2].Levels)
 	}
 	if len(c.Names) != len(rows) || c.Names[1] != fmt.Sprint(rows[1], ".png") {
@@ -104,7 +107,8 @@ func TestGridMap(t *testing.T) {
 	}
 	g.Columns = []string{"a", "b"}
 	m := gridMap("mig", g)
-	if len(m.Rows) != maxMapSide || m.Rows[0] != "z1" || m.Rows[1] != "z2" || len(m.Columns) != 2 || m.Signed || !m.Sorted || !strings.Contains(m.Unit, "nats") || !strings.Contains(m.Title, "the largest of 600 x 2") {
+	if len(m.Rows) != maxMapSide || m.Rows[0] != "z1" || m.Rows[1] != "z2" || len(m.Columns) != 2 || m.Signed ||
+		!m.Sorted || !strings.Contains(m.Unit, "nats") || !strings.Contains(m.Title, "the largest of 600 x 2") {
 		t.Errorf("%d rows, first %s: %s", len(m.Rows), m.Rows[0], m.Title)
 	}
 	if m = gridMap("x", metrics.Grid{Name: "c", Rows: []string{"a"}, Columns: []string{"b"}, Values: [][]float64{{-1}}}); !m.Signed || m.Sorted {
@@ -123,7 +127,8 @@ func TestPageHeat(t *testing.T) {
 	}
 	turned := results[0].Grids[0]
 	turned.Rows = append([]string{"other"}, turned.Rows[1:]...)
-	if h, err = PageHeat(t.Context(), nil, []metrics.Result{{Name: "one", Grids: results[0].Grids[:1]}, {Name: "two", Grids: []metrics.Grid{turned}}}); err != nil || len(h.Maps) != 2 {
+	if h, err = PageHeat(t.Context(), nil, []metrics.Result{{Name: "one", Grids: results[0].Grids[:1]},
+		{Name: "two", Grids: []metrics.Grid{turned}}}); err != nil || len(h.Maps) != 2 {
 		t.Errorf("maps of other rows: %v, %+v", err, h)
 	}
 	in.Codes.Data[0] = math.NaN()

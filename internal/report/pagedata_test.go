@@ -40,7 +40,8 @@ func save(t *testing.T, p Page) string {
 // trained is the log of a run with some epochs.
 func trained(epochs int) (log []rundir.Line) {
 	for e := range epochs {
-		log = append(log, rundir.Line{Epoch: e + 1, Losses: rundir.Losses{"main": {"loss": 3 / float64(e+1), "kl": float64(e)}}, Metrics: map[string]float64{"mig": float64(e) / 20}})
+		log = append(log, rundir.Line{Epoch: e + 1,
+			Losses: rundir.Losses{"main": {"loss": 3 / float64(e+1), "kl": float64(e)}}, Metrics: map[string]float64{"mig": float64(e) / 20}})
 	}
 	return log
 }
@@ -81,10 +82,13 @@ func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datase
 func wholePage(t *testing.T, width int, names []string) Page {
 	t.Helper()
 	in, d, rows, spaces := coded(t, width, names)
-	p := Page{Title: "a run", Config: "name: a run\n", Command: "unravel train config.yaml --run again", Notes: []string{"Training has not converged."},
-		Summary: []Fact{{"model", "vae"}, {"machine", "linux/amd64, avx512 kernels, 1 thread of 2 cores"}, {"took", "3.0 s"}}, Curves: RunCurves(nil, trained(20)),
-		Metrics: []metrics.Result{{Name: "mig", Value: 0.12346, Better: metrics.HigherIsBetter, Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"row"}, Values: []float64{0.5}},
-			{Name: "completeness_gap", Labels: []string{"z0"}, Values: []float64{0.5}}}}},
+	p := Page{Title: "a run", Config: "name: a run\n", Command: "unravel train config.yaml --run again",
+		Notes:   []string{"Training has not converged."},
+		Summary: []Fact{{"model", "vae"}, {"machine", "linux/amd64, avx512 kernels, 1 thread of 2 cores"}, {"took", "3.0 s"}},
+		Curves:  RunCurves(nil, trained(20)),
+		Metrics: []metrics.Result{{Name: "mig", Value: 0.12346, Better: metrics.HigherIsBetter,
+			Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"row"}, Values: []float64{0.5}},
+				{Name: "completeness_gap", Labels: []string{"z0"}, Values: []float64{0.5}}}}},
 		Figures: []Figure{{Name: "losses", Caption: "Losses.", PNG: dot(t)}, {Name: "other", Caption: "Others.", PNG: dot(t)}}}
 	for i, n := range names {
 		p.Title += n
@@ -92,8 +96,10 @@ func wholePage(t *testing.T, width int, names []string) Page {
 		p.Command += " " + n
 		p.Summary = append(p.Summary, Fact{n, n})
 		p.Notes = append(p.Notes, n)
-		p.Metrics = append(p.Metrics, metrics.Result{Name: n, Notes: []string{n}, Parts: []metrics.Part{{Name: n, Labels: []string{n}, Values: []float64{1}}},
-			Grids: []metrics.Grid{{Name: n, Rows: []string{n, "b"}, Columns: names, Values: [][]float64{signed(len(names), i), signed(len(names), i+1)}}}})
+		p.Metrics = append(p.Metrics,
+			metrics.Result{Name: n, Notes: []string{n}, Parts: []metrics.Part{{Name: n, Labels: []string{n}, Values: []float64{1}}},
+				Grids: []metrics.Grid{{Name: n, Rows: []string{n, "b"}, Columns: names,
+					Values: [][]float64{signed(len(names), i), signed(len(names), i+1)}}}})
 		p.Figures = append(p.Figures, Figure{Name: n, Caption: n, PNG: dot(t)})
 		log := trained(3)
 		for e := range log {

@@ -317,7 +317,8 @@ func TestImages(t *testing.T) {
 	show(t, "reconstructions", func(w io.Writer) error { return Reconstructions(w, "Reconstructions", in, out, 16, 16, 3) })
 	same := Decoder{func(codes []float32) ([]float32, error) { return codes, nil }, 16, 16, 3} // the images are their codes
 	show(t, "traversals", func(w io.Writer) error {
-		return traversalSheet(w, "Traversals", "degrees", []string{"circle 1", "circle 2"}, strings.Split("0 36 72 108 144 180 216 252 288 324", " "), in, same)
+		return traversalSheet(w, "Traversals", "degrees", []string{"circle 1", "circle 2"},
+			strings.Split("0 36 72 108 144 180 216 252 288 324", " "), in, same)
 	})
 	for i, err := range []error{
 		Reconstructions(io.Discard, "", in, out[1:], 16, 16, 3),
@@ -341,7 +342,8 @@ func TestReport(t *testing.T) {
 		Summary: []Fact{{"seed", "0"}, {"time", "52 s"}},
 		Config:  "name: \"lsbd & vae\"\nlosses:\n  - kl: {}\n",
 		Metrics: []metrics.Result{{Name: "dlsbd", Value: 0.000912345, Better: metrics.LowerIsBetter,
-			Parts: []metrics.Part{{Name: "per_subgroup", Labels: []string{"row", "column"}, Values: []float64{0.0009, 0.0009246}}, {Name: "many", Values: make([]float64, 40)}},
+			Parts: []metrics.Part{{Name: "per_subgroup", Labels: []string{"row", "column"},
+				Values: []float64{0.0009, 0.0009246}}, {Name: "many", Values: make([]float64, 40)}},
 			Notes: []string{"codes do not depend on <row>"}}},
 		Figures: []Figure{{Name: "torus", Caption: "latent torus", PNG: figure.Bytes()}},
 	}

@@ -76,7 +76,8 @@ func TestDecodedSheet(t *testing.T) {
 // Vectors, which are drawn as curves larger than they are, are not enlarged further. Images have at most 64 pixels a side.
 func TestAnimatedVectors(t *testing.T) {
 	codes := &decode.Codes{Spaces: []models.Space{{Name: "plane", Width: 2}}, Known: matrix.Matrix{Rows: 1, Cols: 2, Data: []float64{0, 1}}}
-	decoder := Decoder{Height: 1, Width: 1, Channels: 8, Decode: func(z []float32) ([]float32, error) { return make([]float32, 4*len(z)), nil }}
+	decoder := Decoder{Height: 1, Width: 1, Channels: 8,
+		Decode: func(z []float32) ([]float32, error) { return make([]float32, 4*len(z)), nil }}
 	var b bytes.Buffer
 	must.OK(t, AnimatedTraversals(&b, codes, decoder))
 	g, err := gif.DecodeConfig(&b)

@@ -26,7 +26,8 @@ func TestFit(t *testing.T) {
 	for _, length := range []int{40, 100, 100_000} {
 		name := "begin" + strings.Repeat("x", length) + "end"
 		got := fit(style, name, vg.Inch)
-		if w := style.Width(got); !(w <= vg.Inch && w >= 0.8*vg.Inch) || !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || strings.Count(got, "…") != 1 {
+		if w := style.Width(got); !(w <= vg.Inch && w >= 0.8*vg.Inch) || !strings.HasPrefix(got, "begin") ||
+			!strings.HasSuffix(got, "end") || strings.Count(got, "…") != 1 {
 			t.Errorf("%d letters: %q, %v wide", length, got, w)
 		}
 	}
@@ -34,7 +35,8 @@ func TestFit(t *testing.T) {
 }
 
 func TestBalanced(t *testing.T) {
-	if got, want := balancedLines(textStyle(10), "a long title is broken", vg.Inch+vg.Points(15)), []string{"a long title", "is broken"}; !slices.Equal(got, want) {
+	if got, want := balancedLines(textStyle(10), "a long title is broken", vg.Inch+vg.Points(15)),
+		[]string{"a long title", "is broken"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -243,7 +243,8 @@ func BenchmarkEncode(b *testing.B) {
 func TestHalves(t *testing.T) {
 	for dtype, cases := range map[string]map[uint16]float32{
 		"F16": {0: 0, 0x8000: float32(math.Copysign(0, -1)), 0x3c00: 1, 0xc000: -2, 0x3555: 0.333251953125, 0x7bff: 65504,
-			0x0001: 1.0 / (1 << 24), 0x83ff: -1023.0 / (1 << 24), 0x0400: 1.0 / (1 << 14), 0x7c00: float32(math.Inf(1)), 0xfc00: float32(math.Inf(-1))},
+			0x0001: 1.0 / (1 << 24), 0x83ff: -1023.0 / (1 << 24), 0x0400: 1.0 / (1 << 14), 0x7c00: float32(math.Inf(1)),
+			0xfc00: float32(math.Inf(-1))},
 		"BF16": {0: 0, 0x8000: float32(math.Copysign(0, -1)), 0x3f80: 1, 0xc049: -3.140625, 0x7f80: float32(math.Inf(1)), 0x0001: 9.18354961579912e-41},
 	} {
 		for bits, want := range cases {

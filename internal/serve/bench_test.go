@@ -24,7 +24,8 @@ func many(b testing.TB, n int) string {
 	}
 	dir := b.TempDir()
 	for i := range n {
-		config := strings.NewReplacer("seed: 1", fmt.Sprintf("seed: %d", i), "weight: 100", fmt.Sprintf("weight: %d", 100+i%10)).Replace(files[rundir.Config])
+		config := strings.NewReplacer("seed: 1", fmt.Sprintf("seed: %d", i), "weight: 100",
+			fmt.Sprintf("weight: %d", 100+i%10)).Replace(files[rundir.Config])
 		at := filepath.Join(dir, fmt.Sprintf("sweep%d", i%10), fmt.Sprintf("run_seed%d", i))
 		for name, text := range files {
 			if name == rundir.Config {
@@ -51,7 +52,8 @@ func BenchmarkList(b *testing.B) {
 	if n := s.runs.latest.Load().states()[sweep.Finished]; n != manyRuns {
 		b.Fatalf("%d finished runs", n)
 	}
-	for name, address := range map[string]string{"kept": "/api/runs", "sorted": "/api/runs?sort=-dlsbd", "filtered": "/api/runs?filter=seed%3C4000&filter=state%3Dfinished&sort=seed"} {
+	for name, address := range map[string]string{"kept": "/api/runs", "sorted": "/api/runs?sort=-dlsbd",
+		"filtered": "/api/runs?filter=seed%3C4000&filter=state%3Dfinished&sort=seed"} {
 		for _, fresh := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/fresh=%v", name, fresh), func(b *testing.B) {
 				r := httptest.NewRequest("GET", "http://localhost"+address, nil)

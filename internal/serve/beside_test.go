@@ -92,7 +92,8 @@ func median(v []float64) float64 {
 // besideTraining trains and returns the duration of the epochs in seconds.
 func besideTraining(b *testing.B, program, dir string, steps int) (seconds float64) {
 	const epoch = 20
-	cmd := exec.CommandContext(b.Context(), program, "train", "vae/sprites", "--run", dir, fmt.Sprintf("train.epoch_steps=%d", min(epoch, steps)),
+	cmd := exec.CommandContext(b.Context(), program, "train", "vae/sprites", "--run", dir,
+		fmt.Sprintf("train.epoch_steps=%d", min(epoch, steps)),
 		fmt.Sprintf("train.epochs=%d", max(1, steps/epoch)), "metrics.final=[]", "train.figures=false")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
@@ -176,7 +177,8 @@ func visit(address, run string) error {
 		v.Failed = append(v.Failed, err.Error())
 	}
 	var under sync.WaitGroup
-	general := []string{"", "api/runs", "api/runs?sort=-loss", "api/runs?filter=state%3Drunning", "assets/base.js", "assets/serve/serve.css", "compare",
+	general := []string{"", "api/runs", "api/runs?sort=-loss", "api/runs?filter=state%3Drunning",
+		"assets/base.js", "assets/serve/serve.css", "compare",
 		"api/compare?filter=seed%3C20", "api/run?dir=sweep1/run_seed1", "api/curves?dir=sweep1/run_seed1"}
 	paths := slices.Concat(general, []string{"run" + q, "api/run" + q, "api/curves" + q})
 	var there atomic.Bool // the training has begun

@@ -77,7 +77,8 @@ func TestHostileNames(t *testing.T) {
 	dir := folder(t, nasty, "plain")
 	write(t, strings.Replace(tiny, "name: tiny", `name: "</script><script>alert(1)</script>"`, 1), dir, "config", rundir.Config)
 	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(nasty+"</td>"), time.Now()))
-	write(t, `{"step":1,"epoch":1,"losses":{"`+strings.ReplaceAll(nasty, `"`, `\"`)+`":{"</script>":1},"other":{"</script>":1}}}`+"\n", dir, "config", rundir.LogFile)
+	write(t, `{"step":1,"epoch":1,"losses":{"`+strings.ReplaceAll(nasty, `"`, `\"`)+
+		`":{"</script>":1},"other":{"</script>":1}}}`+"\n", dir, "config", rundir.LogFile)
 	write(t, `<!doctype html><title>r</title><script>let cookie = "";
 try { cookie = document.cookie + localStorage.length; } catch { }
 fetch("/api/runs").then(() => { document.title = "read"; }, () => { document.title = cookie + "kept out"; });</script>`, dir, "plain", rundir.ReportFile)

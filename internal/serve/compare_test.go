@@ -91,10 +91,12 @@ func TestCompare(t *testing.T) {
 	long.NotShort(t)
 	_, h := started(t, varied(t, 3, 10, 20), Options{})
 	all := value[comparison](t, h.URL+"/api/compare?by=-seed&colour=losses.2.lsbd.weight")
-	if all.Matched != 6 || len(all.Runs) != 6 || !slices.Equal(all.Settings, []string{"losses.2.lsbd.weight", "seed"}) || !slices.Equal(all.Colours, []string{"10.0", "20.0"}) {
+	if all.Matched != 6 || len(all.Runs) != 6 || !slices.Equal(all.Settings, []string{"losses.2.lsbd.weight", "seed"}) ||
+		!slices.Equal(all.Colours, []string{"10.0", "20.0"}) {
 		t.Fatalf("%+v", all)
 	}
-	if len(all.Groups) != 2 || all.Groups[0].Name != "weight 10.0" || all.Groups[1].Runs != 3 || all.Runs[5].Group != 1 || all.Runs[5].Colour != 1 {
+	if len(all.Groups) != 2 || all.Groups[0].Name != "weight 10.0" || all.Groups[1].Runs != 3 || all.Runs[5].Group != 1 ||
+		all.Runs[5].Colour != 1 {
 		t.Fatalf("groups %+v, runs %+v", all.Groups, all.Runs)
 	}
 	if len(all.Metrics) == 0 || all.Metrics[0] != (measuredMetric{"dlsbd", "lower"}) {
@@ -103,22 +105,26 @@ func TestCompare(t *testing.T) {
 	// 0.01, 0.02, 0.03 have mean 0.02 and standard deviation 0.01, and t with 2 degrees of freedom is
 	// 4.302652729911275.
 	e := all.Groups[0].Results[0]
-	if half := 4.302652729911275 * 0.01 / math.Sqrt(3); !(math.Abs(float64(e.Value)-0.02) <= 1e-12) || !(math.Abs(float64(*e.Low)-(0.02-half)) <= 1e-9) ||
+	if half := 4.302652729911275 * 0.01 / math.Sqrt(3); !(math.Abs(float64(e.Value)-0.02) <= 1e-12) ||
+		!(math.Abs(float64(*e.Low)-(0.02-half)) <= 1e-9) ||
 		!(math.Abs(float64(*e.High)-(0.02+half)) <= 1e-9) || e.Runs != 3 {
 		t.Errorf("mean %v from %v to %v of %d", e.Value, *e.Low, *e.High, e.Runs)
 	}
 	first := all.Runs[0]
-	if r := first.Results[0]; first.Dir != "weight10_seed0" || r.Low == nil || !(math.Abs(float64(*r.Low)-0.007) <= 1e-12) || !(math.Abs(float64(*r.High)-0.011) <= 1e-12) {
+	if r := first.Results[0]; first.Dir != "weight10_seed0" || r.Low == nil ||
+		!(math.Abs(float64(*r.Low)-0.007) <= 1e-12) || !(math.Abs(float64(*r.High)-0.011) <= 1e-12) {
 		t.Errorf("the stored interval: %+v", r)
 	}
 	if r := all.Runs[1].Results[0]; r.Low != nil {
 		t.Errorf("an interval that was not stored: %+v", r)
 	}
-	if byGroup := value[comparison](t, h.URL+"/api/compare?by=-seed"); !slices.Equal(byGroup.Colours, []string{"weight 10.0", "weight 20.0"}) || byGroup.Runs[4].Colour != 1 {
+	if byGroup := value[comparison](t, h.URL+"/api/compare?by=-seed"); !slices.Equal(byGroup.Colours,
+		[]string{"weight 10.0", "weight 20.0"}) || byGroup.Runs[4].Colour != 1 {
 		t.Errorf("colours of groups: %+v", byGroup)
 	}
 	one := value[comparison](t, h.URL+"/api/compare?run=weight20_seed1&run=none&by=seed")
-	if one.Matched != 1 || !slices.Equal(one.Missing, []string{"none"}) || one.Groups[0].Results[0].Low != nil || one.Groups[0].Name != "seed 1" {
+	if one.Matched != 1 || !slices.Equal(one.Missing, []string{"none"}) || one.Groups[0].Results[0].Low != nil ||
+		one.Groups[0].Name != "seed 1" {
 		t.Errorf("%+v", one)
 	}
 	if some := value[comparison](t, h.URL+"/api/compare?filter=seed%3C1"); some.Matched != 2 || len(some.Groups) != 0 {
@@ -159,7 +165,8 @@ func TestCompareCurves(t *testing.T) {
 		}
 	}
 	grouped := value[overlay](t, h.URL+"/api/compare/curves?by=-seed")
-	for i, name := range []string{"weight 10.0 · weight10_seed0", "weight 10.0 · weight10_seed1", "weight 20.0 · weight20_seed0", "weight 20.0 · weight20_seed1"} {
+	for i, name := range []string{"weight 10.0 · weight10_seed0", "weight 10.0 · weight10_seed1",
+		"weight 20.0 · weight20_seed0", "weight 20.0 · weight20_seed1"} {
 		if s := grouped.Curves.Panels[0].Series[i]; s.Name != name || *s.Colour != i/2 {
 			t.Errorf("by settings: curve %d is %q, colour %d; want %q", i, s.Name, *s.Colour, name)
 		}
@@ -183,17 +190,21 @@ func TestCompareCurves(t *testing.T) {
 func TestTableFills(t *testing.T) {
 	_, h := started(t, folder(t, "one"), Options{})
 	all := value[[]tableEntry](t, h.URL+"/api/tables")
-	if i := slices.IndexFunc(all, func(e tableEntry) bool { return e.Name == "lsbd-vae-table5" }); len(all) < 20 || i < 0 || !all[i].Trains || all[i].Printed == 0 {
+	if i := slices.IndexFunc(all, func(e tableEntry) bool { return e.Name == "lsbd-vae-table5" }); len(all) < 20 ||
+		i < 0 || !all[i].Trains || all[i].Printed == 0 {
 		t.Errorf("%+v", all)
 	}
 	table := value[tableAnswer](t, h.URL+"/api/table?name=lsbd-vae-table5&scale=quick")
-	if table.Finished != 0 || table.Needed < 10 || table.Command != "unravel table lsbd-vae-table5 --scale quick" || len(table.Lines) == 0 || len(table.Heads) != len(table.Lines[0].Cells) {
+	if table.Finished != 0 || table.Needed < 10 || table.Command != "unravel table lsbd-vae-table5 --scale quick" ||
+		len(table.Lines) == 0 || len(table.Heads) != len(table.Lines[0].Cells) {
 		t.Errorf("%+v", table)
 	}
-	if recorded := value[tableAnswer](t, h.URL+"/api/table?name=dialects&scale=quick"); recorded.Recorded != recorded.Needed || recorded.Needed == 0 {
+	if recorded := value[tableAnswer](t, h.URL+
+		"/api/table?name=dialects&scale=quick"); recorded.Recorded != recorded.Needed || recorded.Needed == 0 {
 		t.Errorf("the ledger has %d of %d runs", recorded.Recorded, recorded.Needed)
 	}
-	if sampled := value[tableAnswer](t, h.URL+"/api/table?name=enriching-table2"); sampled.Trains || sampled.Needed != 0 || len(sampled.Lines) == 0 {
+	if sampled := value[tableAnswer](t, h.URL+"/api/table?name=enriching-table2"); sampled.Trains || sampled.Needed != 0 ||
+		len(sampled.Lines) == 0 {
 		t.Errorf("%+v", sampled)
 	}
 	for q, code := range map[string]int{"name=none": 404, "name=../table": 404, "name=": 404, "name=lsbd-vae-table5&scale=none": 400} {

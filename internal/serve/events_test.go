@@ -98,7 +98,8 @@ func TestEvents(t *testing.T) {
 	add(third[20:] + epochLine(4)[:7])
 	data, id := l.next("curves")
 	var more web.Curves
-	if err := json.Unmarshal([]byte(data), &more); err != nil || more.Panels[0].Series[0].Y.Shape[0] != 1 || id != fmt.Sprint(c.At+int64(len(third))) {
+	if err := json.Unmarshal([]byte(data), &more); err != nil || more.Panels[0].Series[0].Y.Shape[0] != 1 ||
+		id != fmt.Sprint(c.At+int64(len(third))) {
 		t.Errorf("%v %s %s", err, data, id)
 	}
 	again := listen(t, h.URL+"/api/events?dir=one&from=0", "Last-Event-ID", fmt.Sprint(c.At)) // after a lost connection

@@ -53,20 +53,24 @@ func TestNoEscape(t *testing.T) {
 	}
 	var addresses []string
 	for _, way := range ways {
-		for _, at := range []string{"/api/run?dir=", "/api/curves?dir=", "/api/events?dir=", "/api/preview?dir=", "/report?dir=", "/figure?name=x.png&dir=", "/figure?name=../../../secret.txt&dir=one/..&dir="} {
+		for _, at := range []string{"/api/run?dir=", "/api/curves?dir=", "/api/events?dir=", "/api/preview?dir=",
+			"/report?dir=", "/figure?name=x.png&dir=", "/figure?name=../../../secret.txt&dir=one/..&dir="} {
 			addresses = append(addresses, at+way)
 		}
-		addresses = append(addresses, "/figure?dir=one&name="+way, "/figure?dir=one&name=../"+way, "/figure?dir=linked&name=secret.png", "/report?dir=linked",
+		addresses = append(addresses, "/figure?dir=one&name="+way, "/figure?dir=one&name=../"+way,
+			"/figure?dir=linked&name=secret.png", "/report?dir=linked",
 			"/assets/"+way, "/assets/../../"+way, "/assets/serve/../"+way, "/"+way)
 	}
-	addresses = append(addresses, "/api/curves?dir=linked", "/api/preview?dir=linked", "/assets/", "/assets/serve/", "/assets", "/pages/list.tmpl", "/api/", "/.git/config",
+	addresses = append(addresses, "/api/curves?dir=linked", "/api/preview?dir=linked", "/assets/", "/assets/serve/",
+		"/assets", "/pages/list.tmpl", "/api/", "/.git/config",
 		"/runs.index", "/one/config.yaml", "/figure?dir=one", "/figure?dir=one&name=", "/debug/pprof/", "/figure?dir=one&name=out/x.png")
 	for _, address := range addresses {
 		code, text := raw(t, h.Listener.Addr().String(), "GET "+address+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
 		if strings.Contains(text, secret) {
 			t.Errorf("%s: the secret", address)
 		}
-		refused := strings.Contains(text, `{"problem":"linked/checkpoint.safetensors is a link that leads out of the folder of runs","pictures":[]}`)
+		refused := strings.Contains(text,
+			`{"problem":"linked/checkpoint.safetensors is a link that leads out of the folder of runs","pictures":[]}`)
 		if code/100 == 2 && !strings.Contains(address, "/api/curves?dir=linked") && !refused {
 			t.Errorf("%s: %d %.300s", address, code, text)
 		}
@@ -120,7 +124,8 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
-	if a, _ := ask(t, "GET", h.URL+"/api/runs", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"); a.StatusCode != http.StatusForbidden {
+	if a, _ := ask(t, "GET", h.URL+
+		"/api/runs", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"); a.StatusCode != http.StatusForbidden {
 		t.Errorf("another site: %d", a.StatusCode)
 	}
 	if a, _ := ask(t, "GET", h.URL, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"); a.StatusCode != http.StatusOK {
@@ -143,13 +148,15 @@ func TestPolicies(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", address, name, got, want)
 			}
 		}
-		if policy := a.Header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		if policy := a.Header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") ||
+			!strings.Contains(policy, "frame-ancestors 'none'") {
 			t.Errorf("%s: %q", address, policy)
 		}
 		must.Equal(t, a.Header.Get("Access-Control-Allow-Origin"), "", address, "answers are for everybody")
 	}
 	a, _ := ask(t, "GET", h.URL+"/report?dir=one")
-	if p := a.Header.Get("Content-Security-Policy"); !strings.HasPrefix(p, "sandbox allow-scripts") || strings.Contains(p, "allow-same-origin") || strings.Contains(p, "connect-src") {
+	if p := a.Header.Get("Content-Security-Policy"); !strings.HasPrefix(p, "sandbox allow-scripts") ||
+		strings.Contains(p, "allow-same-origin") || strings.Contains(p, "connect-src") {
 		t.Errorf("report: %q", p)
 	}
 }
@@ -175,19 +182,22 @@ func TestToken(t *testing.T) {
 	}
 	a, _ := ask(t, "GET", h.URL+"/run?token="+token+"&dir=one")
 	cookies := a.Cookies()
-	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/run?dir=one" || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
+	if a.StatusCode != http.StatusSeeOther || a.Header.Get("Location") != "/run?dir=one" || len(cookies) != 1 ||
+		!cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
 		t.Fatalf("%d %v", a.StatusCode, a.Header)
 	}
 	if a, _ := ask(t, "GET", h.URL+"/api/runs", "Cookie", cookies[0].Name+"="+cookies[0].Value); a.StatusCode != http.StatusOK {
 		t.Errorf("cookie: %d", a.StatusCode)
 	}
-	if code, text := raw(t, h.Listener.Addr().String(), "GET //evil.example/?token="+token+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"); code != http.StatusSeeOther || strings.Contains(text, "//evil") {
+	if code, text := raw(t, h.Listener.Addr().String(), "GET //evil.example/?token="+token+
+		" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"); code != http.StatusSeeOther || strings.Contains(text, "//evil") {
 		t.Errorf("%d %s", code, text)
 	}
 	if a, _ := ask(t, "GET", h.URL+"/api/runs", "Host", "10.1.2.3:80", "Authorization", "Bearer "+token); a.StatusCode != http.StatusOK {
 		t.Errorf("an address of the machine: %d", a.StatusCode)
 	}
-	if a, _ := ask(t, "GET", h.URL+"/api/runs", "Host", "evil.example", "Authorization", "Bearer "+token); a.StatusCode != http.StatusMisdirectedRequest {
+	if a, _ := ask(t, "GET", h.URL+"/api/runs", "Host", "evil.example", "Authorization",
+		"Bearer "+token); a.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("another name: %d", a.StatusCode)
 	}
 }
@@ -201,7 +211,8 @@ func TestBounds(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx, l) }()
 	at := l.Addr().String()
-	if code, _ := raw(t, at, "GET / HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 2*maxHeader)+"\r\n\r\n"); code != http.StatusRequestHeaderFieldsTooLarge {
+	if code, _ := raw(t, at, "GET / HTTP/1.1\r\nHost: localhost\r\nX: "+
+		strings.Repeat("x", 2*maxHeader)+"\r\n\r\n"); code != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a huge header: %d", code)
 	}
 	if code, _ := raw(t, at, "GET / HTTP/1.1\r\n\r\n"); code != http.StatusBadRequest {

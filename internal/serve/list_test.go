@@ -37,9 +37,11 @@ func everyState(t *testing.T) (dir string, running *rundir.Run) {
 func TestRunPage(t *testing.T) {
 	dir := folder(t, "one")
 	_, h := started(t, dir, Options{})
-	for name, want := range map[string]int{"one": http.StatusOK, "none": http.StatusNotFound, "../one": http.StatusNotFound, "": http.StatusNotFound, "<b>": http.StatusNotFound} {
+	for name, want := range map[string]int{"one": http.StatusOK, "none": http.StatusNotFound,
+		"../one": http.StatusNotFound, "": http.StatusNotFound, "<b>": http.StatusNotFound} {
 		a, text := ask(t, "GET", h.URL+"/run?dir="+url.QueryEscape(name))
-		if shown := strings.Contains(text, `<div id="parts">`); a.StatusCode != want || shown != (want == http.StatusOK) || strings.Contains(text, "there is no run") == shown {
+		if shown := strings.Contains(text, `<div id="parts">`); a.StatusCode != want || shown != (want == http.StatusOK) ||
+			strings.Contains(text, "there is no run") == shown {
 			t.Errorf("%q: %d %s", name, a.StatusCode, text)
 		}
 	}
@@ -87,7 +89,8 @@ func TestFigures(t *testing.T) {
 		}
 		at += max(0, next)
 	}
-	if last := len(list) - 1; last < 3 || list[0].Name != "losses.png" || list[last] != (figure{"another.gif", "another.gif"}) || list[last-1].Name != "traversals.gif" || list[last-1].Caption == "traversals.gif" {
+	if last := len(list) - 1; last < 3 || list[0].Name != "losses.png" ||
+		list[last] != (figure{"another.gif", "another.gif"}) || list[last-1].Name != "traversals.gif" || list[last-1].Caption == "traversals.gif" {
 		t.Errorf("%v", names)
 	}
 }
@@ -107,7 +110,8 @@ func TestStates(t *testing.T) {
 			t.Errorf("broken: %+v", r)
 		}
 	}
-	for name, want := range map[string]sweep.State{"done": sweep.Finished, "deep/er/two": sweep.Finished, "begun": sweep.Running, "killed": sweep.Stopped, "broken": sweep.Failed, "half": sweep.Damaged, "sweep/later": sweep.Waiting} {
+	for name, want := range map[string]sweep.State{"done": sweep.Finished, "deep/er/two": sweep.Finished,
+		"begun": sweep.Running, "killed": sweep.Stopped, "broken": sweep.Failed, "half": sweep.Damaged, "sweep/later": sweep.Waiting} {
 		must.Equal(t, states[name], want, name)
 	}
 	if list.Total != 7 || list.States[sweep.Finished] != 2 || list.Rows[0].Dir != "begun" {
@@ -119,7 +123,8 @@ func TestStates(t *testing.T) {
 	must.OK(t, os.RemoveAll(filepath.Join(dir, "done")))
 	write(t, tiny, dir, "new", rundir.Config)
 	until(t, h.URL+"/api/runs?sort=run", func(l listing) bool {
-		return l.Total == 7 && l.Rows[5].Dir == "new" && l.Rows[0].Dir == "begun" && l.Rows[0].State == sweep.Stopped && l.States[sweep.Finished] == 1 && l.States[sweep.Waiting] == 2
+		return l.Total == 7 && l.Rows[5].Dir == "new" && l.Rows[0].Dir == "begun" && l.Rows[0].State == sweep.Stopped &&
+			l.States[sweep.Finished] == 1 && l.States[sweep.Waiting] == 2
 	})
 	if a, _ := ask(t, "GET", h.URL+"/api/run?dir=done"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a run that is gone: %d", a.StatusCode)
@@ -183,20 +188,23 @@ func TestFilterAndSort(t *testing.T) {
 // The server does not send an answer again that the browser has cached. It compresses large answers.
 func TestSentOnce(t *testing.T) {
 	_, h := started(t, folder(t, "one"), Options{})
-	for _, address := range []string{"/", "/api/runs", "/api/curves?dir=one", "/api/run?dir=one", "/assets/base.js", "/assets/serve/serve.css", "/report?dir=one", "/figure?dir=one&name=losses.png"} {
+	for _, address := range []string{"/", "/api/runs", "/api/curves?dir=one", "/api/run?dir=one", "/assets/base.js",
+		"/assets/serve/serve.css", "/report?dir=one", "/figure?dir=one&name=losses.png"} {
 		a, _ := ask(t, "GET", h.URL+address)
 		tag, modified := a.Header.Get("ETag"), a.Header.Get("Last-Modified")
 		if a.StatusCode != http.StatusOK || tag == "" && modified == "" {
 			t.Errorf("%s: %d, no tag", address, a.StatusCode)
 		}
-		if a, text := ask(t, "GET", h.URL+address, "If-None-Match", tag, "If-Modified-Since", modified); a.StatusCode != http.StatusNotModified || text != "" {
+		if a, text := ask(t, "GET", h.URL+address, "If-None-Match", tag, "If-Modified-Since",
+			modified); a.StatusCode != http.StatusNotModified || text != "" {
 			t.Errorf("%s again: %d", address, a.StatusCode)
 		}
 		if a, text := ask(t, "HEAD", h.URL+address); a.StatusCode != http.StatusOK || text != "" {
 			t.Errorf("%s, HEAD: %d %q", address, a.StatusCode, text)
 		}
 	}
-	if a, text := ask(t, "GET", h.URL+"/assets/serve/serve.css", "Accept-Encoding", "gzip"); a.Header.Get("Content-Encoding") != "gzip" || len(text) > 20000 {
+	if a, text := ask(t, "GET", h.URL+"/assets/serve/serve.css", "Accept-Encoding",
+		"gzip"); a.Header.Get("Content-Encoding") != "gzip" || len(text) > 20000 {
 		t.Errorf("%v, %d bytes", a.Header, len(text))
 	}
 }
@@ -232,7 +240,8 @@ func TestReadOnly(t *testing.T) {
 	dir := folder(t, "one")
 	before := listOf(t, filepath.Join(dir, "one"))
 	_, h := started(t, dir, Options{})
-	for _, address := range []string{"/", "/run?dir=one", "/api/runs", "/api/run?dir=one", "/api/curves?dir=one", "/api/preview?dir=one", "/report?dir=one"} {
+	for _, address := range []string{"/", "/run?dir=one", "/api/runs", "/api/run?dir=one", "/api/curves?dir=one",
+		"/api/preview?dir=one", "/report?dir=one"} {
 		if a, text := ask(t, "GET", h.URL+address); a.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %.200s", address, a.StatusCode, text)
 		}

@@ -66,7 +66,8 @@ func TestPreviewOnce(t *testing.T) {
 	o.fail.Store(true)
 	write(t, "new", dir, "one", rundir.CheckpointFile)
 	for range 3 {
-		if a, text := ask(t, "GET", h.URL+"/api/preview?dir=one"); a.StatusCode != http.StatusOK || !strings.Contains(text, `"problem":"a \u003cbroken\u003e checkpoint"`) {
+		if a, text := ask(t, "GET", h.URL+"/api/preview?dir=one"); a.StatusCode != http.StatusOK ||
+			!strings.Contains(text, `"problem":"a \u003cbroken\u003e checkpoint"`) {
 			t.Errorf("a broken one: %d %s", a.StatusCode, text)
 		}
 	}

@@ -32,10 +32,12 @@ func TestSearches(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	s := list[0]
-	if s.Folder != "s" || s.Method != "random" || s.Objective != "dlsbd" || s.Better != "lower" || s.Budget != "9 trials" || s.Best != 0 || len(s.Keys) != 1 {
+	if s.Folder != "s" || s.Method != "random" || s.Objective != "dlsbd" || s.Better != "lower" ||
+		s.Budget != "9 trials" || s.Best != 0 || len(s.Keys) != 1 {
 		t.Errorf("%+v", s)
 	}
-	if one := s.Trials[1]; one.Dir != "s/trial001" || one.State != sweep.Finished || one.Epochs != 3 || one.Value == nil || !(*one.Value > 0) || one.Settings[0] != "50" {
+	if one := s.Trials[1]; one.Dir != "s/trial001" || one.State != sweep.Finished || one.Epochs != 3 || one.Value == nil ||
+		!(*one.Value > 0) || one.Settings[0] != "50" {
 		t.Errorf("%+v", one)
 	}
 	broken := searched(t)

@@ -28,7 +28,8 @@ func TestRankFiles(t *testing.T) {
 		return list
 	}
 	r := &tables.Result{Name: "own", Title: "Own", Table: table, Agreement: &tables.Agreement{Columns: []string{"MIG", "SAP", "DCI"}}}
-	r.Rows = []tables.ResultRow{{Label: "a", Cells: cells(1, 2, 2, 1, 1.5, 0)}, {Label: "b", Cells: cells(2, 1, 1, 2, 1.5, 3)}, {Label: "none", Cells: cells(0, 0, 0, 0, 0, 0)}}
+	r.Rows = []tables.ResultRow{{Label: "a", Cells: cells(1, 2, 2, 1, 1.5, 0)},
+		{Label: "b", Cells: cells(2, 1, 1, 2, 1.5, 3)}, {Label: "none", Cells: cells(0, 0, 0, 0, 0, 0)}}
 	nan := math.NaN()
 	for place, want := range [][]report.Series{
 		{{Name: "a", X: []float64{0, 1, 2}, Y: []float64{1, 2, 1.5}}, {Name: "b", X: []float64{0, 1, 2}, Y: []float64{2, 1, 1.5}}},
@@ -70,7 +71,8 @@ func TestBoxLabels(t *testing.T) {
 			want = labels
 		}
 		p := boxPlot(r)
-		if p == nil || len(p.Boxes) != 2 || p.Boxes[0].Label != want[0] || p.Boxes[1].Label != want[1] || !slices.Equal(p.Boxes[0].Values, []float64{1, 2}) {
+		if p == nil || len(p.Boxes) != 2 || p.Boxes[0].Label != want[0] || p.Boxes[1].Label != want[1] ||
+			!slices.Equal(p.Boxes[0].Values, []float64{1, 2}) {
 			t.Errorf("labels %v: %+v", labels, p)
 		}
 	}

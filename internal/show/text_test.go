@@ -21,15 +21,16 @@ import (
 func compared() *tables.Result {
 	cell := func(column, printed string, ours, theirs, rank float64, s tables.Status, notes ...string) tables.Cell {
 		difference := ours - theirs
-		return tables.Cell{Column: column, Ours: &ours, Theirs: &theirs, Difference: &difference, Printed: printed, Status: s, Rank: rank, Notes: notes}
+		return tables.Cell{Column: column, Ours: &ours, Theirs: &theirs, Difference: &difference, Printed: printed, Status: s,
+			Rank: rank, Notes: notes}
 	}
 	zero := 0
 	table := &tables.Table{Name: "own", Decimals: 2, Remarks: []string{"First remark."},
 		Columns:  []tables.Column{{Label: "MIG", Doc: "mutual information"}, {Label: "D|CI", Decimals: &zero}},
 		DataSets: []tables.DataSet{{Label: "room"}, {Label: "cars"}}}
 	nan := math.NaN()
-	return &tables.Result{Name: "own", Title: "Own *table*", Source: "us", Scale: "quick", Seeds: 2, Table: table, Remark: "Scale quick.", Printed: 7,
-		Rows: []tables.ResultRow{
+	return &tables.Result{Name: "own", Title: "Own *table*", Source: "us", Scale: "quick", Seeds: 2, Table: table,
+		Remark: "Scale quick.", Printed: 7, Rows: []tables.ResultRow{
 			{Label: "a_1", Cells: []tables.Cell{
 				cell("MIG, room", "0.5", 0.5, 0.5, 1, tables.Same), cell("MIG, cars", "0.25", 0.5, 0.25, 2, tables.Near, "one run failed"),
 				cell("D|CI, room", "3", 2, 3, 1.5, tables.Differs), cell("D|CI, cars", "3", 3.004, 3, 1, tables.Stale)}},
@@ -92,7 +93,9 @@ func TestSeriesOf(t *testing.T) {
 	for i, ours := range []*float64{&one, &one, &two, &two, nil} {
 		r.Rows = append(r.Rows, tables.ResultRow{Label: r.Table.Rows[i].Label, Cells: []tables.Cell{{Column: "MIG", Ours: ours}}})
 	}
-	must.Equal(t, fmt.Sprintf("%+v", seriesOf(r, "MIG")), fmt.Sprintf("%+v", []report.Series{{Name: "s", X: []float64{10, 20}, Y: []float64{1, 2}}, {Name: "t", X: []float64{10}, Y: []float64{2}}}), "series")
+	must.Equal(t, fmt.Sprintf("%+v", seriesOf(r, "MIG")),
+		fmt.Sprintf("%+v", []report.Series{{Name: "s", X: []float64{10, 20}, Y: []float64{1, 2}},
+			{Name: "t", X: []float64{10}, Y: []float64{2}}}), "series")
 	if got := seriesOf(r, "SAP"); got != nil {
 		t.Errorf("series %+v of another column", got)
 	}

@@ -83,7 +83,8 @@ func matRow(name string, values ...float64) string {
 		return append(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, kind), uint32(size)), b.Bytes()...)
 	}
 	double := []uint32{6, 0}
-	matrix := bytes.Join([][]byte{element(6, double), element(5, []int32{1, int32(len(values))}), element(1, []byte(name)), element(9, values)}, nil)
+	matrix := bytes.Join([][]byte{element(6, double), element(5, []int32{1, int32(len(values))}), element(1, []byte(name)),
+		element(9, values)}, nil)
 	return fmt.Sprintf("%-124s\x00\x01IM", "MATLAB 5.0 MAT-file") + string(element(14, matrix))
 }
 
@@ -160,7 +161,8 @@ func TestRead(t *testing.T) {
 	} {
 		must.ErrorOf(Read(path, "codes"))(t, want, path)
 	}
-	for path, want := range map[string]string{"two.npz:flags": "two.npz:big", "role.npz:codes": "role.npz:big", "two.npz:big": "", "two.npz": "two.npz:big", "one.npz:flags": "", "role.npz:x": "role.npz:big",
+	for path, want := range map[string]string{"two.npz:flags": "two.npz:big", "role.npz:codes": "role.npz:big",
+		"two.npz:big": "", "two.npz": "two.npz:big", "one.npz:flags": "", "role.npz:x": "role.npz:big",
 		"none.npz:x": "", "missing.npz:x": "", "floats.npy": ""} {
 		must.Equal(t, Beside(path, "big"), want, "the array big beside", path)
 	}
@@ -168,8 +170,8 @@ func TestRead(t *testing.T) {
 	if got, err := ReadBlocks("block.npy", "codes"); err != nil || got.Rows != 2 || got.Cols != 4 {
 		t.Errorf("codes in a block: %+v, %v", got, err)
 	}
-	for path, want := range map[string]string{"one.npz": "flags", "two.npz:flags": "flags", arrayFiles + "arrays.h5:in/vector": "vector", "row.mat": "codes",
-		"role.npz:big": "", "floats.npy": ""} {
+	for path, want := range map[string]string{"one.npz": "flags", "two.npz:flags": "flags",
+		arrayFiles + "arrays.h5:in/vector": "vector", "row.mat": "codes", "role.npz:big": "", "floats.npy": ""} {
 		got := must.Get(ReadFactors(path, "factors", nil))(t)
 		must.Equal(t, strings.Join(got.Names, ","), want, "names of the columns of", path)
 	}

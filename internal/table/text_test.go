@@ -35,7 +35,8 @@ func TestReadText(t *testing.T) {
 		"a,b\n1,\"2\n": "line 2, column", "a\x00,\x00": "UTF-16 without a byte-order mark",
 		"x\nrot\ngr\xfcn\n": `:3: "gr\xfcn" is not UTF-8, but perhaps Latin-1`, "x\rgr\xfcn\r": `:2: "gr\xfcn" is not UTF-8`,
 	} {
-		if _, err := ReadText(strings.NewReader(text), "name", true); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "name") {
+		if _, err := ReadText(strings.NewReader(text), "name", true); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "name") {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
 	}
@@ -112,7 +113,8 @@ func TestQuotedLines(t *testing.T) {
 	for err == nil {
 		_, err = lines.Read()
 	}
-	if err == io.EOF || !strings.HasPrefix(err.Error(), "t.csv:3: a quoted field does not end within 1048576 bytes") || rest.Len() < 12*maxQuoted {
+	if err == io.EOF || !strings.HasPrefix(err.Error(), "t.csv:3: a quoted field does not end within 1048576 bytes") ||
+		rest.Len() < 12*maxQuoted {
 		t.Errorf("%v, %d bytes left", err, rest.Len())
 	}
 }
@@ -120,7 +122,8 @@ func TestQuotedLines(t *testing.T) {
 // The first line decides about the separator. Spaces before a field do not count. A tab between tabs is not such a space,
 // but an empty field.
 func TestSpaces(t *testing.T) {
-	for text, want := range map[string][]string{"a, b,,\tc\n": {"a", "b", "", "c"}, "a; b\n": {"a", "b"}, `a, "b,c"`: {"a", "b,c"}, "a\t b\t\tc\n": {"a", "b", "", "c"}, "a,b\nx;y;z;w,1\n": {"a", "b"}} {
+	for text, want := range map[string][]string{"a, b,,\tc\n": {"a", "b", "", "c"}, "a; b\n": {"a", "b"},
+		`a, "b,c"`: {"a", "b,c"}, "a\t b\t\tc\n": {"a", "b", "", "c"}, "a,b\nx;y;z;w,1\n": {"a", "b"}} {
 		lines := must.Get(NewLines(strings.NewReader(text), "t.csv"))(t)
 		must.EqualSlices(t, must.Get(lines.Read())(t), want, text)
 	}
@@ -260,7 +263,8 @@ func TestSettle(t *testing.T) {
 		{"0,1,2\n0.5,1.5,1.0\n0.25,2.0,1.0\n", "x,y\n2,w\n1,v\n", 2},
 	} {
 		codes, factors := readBoth(t, c.codes, c.factors)
-		if err := Settle(codes, factors); err != nil || codes.Rows != c.rows || factors.Rows != c.rows || len(codes.Data) != c.rows*codes.Cols || len(codes.Notes) != 1 {
+		if err := Settle(codes, factors); err != nil || codes.Rows != c.rows || factors.Rows != c.rows ||
+			len(codes.Data) != c.rows*codes.Cols || len(codes.Notes) != 1 {
 			t.Errorf("%q, %q: %d and %d rows, want %d; remarks %q", c.codes, c.factors, codes.Rows, factors.Rows, c.rows, codes.Notes)
 		}
 	}
@@ -333,7 +337,8 @@ func FuzzReadText(f *testing.F) {
 			}
 			m.WantRows(m.Rows - 1)
 			m.DropCounter()
-			if len(m.Data) != m.Rows*m.Cols || m.Cols < 1 || len(m.Ints) != m.Cols || len(m.Lines) != m.Rows || m.Names != nil && len(m.Names) != m.Cols || m.Words != nil && len(m.Words) != m.Cols {
+			if len(m.Data) != m.Rows*m.Cols || m.Cols < 1 || len(m.Ints) != m.Cols || len(m.Lines) != m.Rows ||
+				m.Names != nil && len(m.Names) != m.Cols || m.Words != nil && len(m.Words) != m.Cols {
 				t.Errorf("%+v", m)
 			}
 		}

@@ -25,7 +25,8 @@ type schema map[protowire.Number]struct {
 
 // The schemas of the messages written by this package.
 var (
-	protoValue  = schema{2: {name: "number_value", kind: "double"}, 3: {name: "string_value", kind: "string"}, 4: {name: "bool_value", kind: "int"}}
+	protoValue = schema{2: {name: "number_value", kind: "double"}, 3: {name: "string_value", kind: "string"},
+		4: {name: "bool_value", kind: "int"}}
 	hparamsData = schema{
 		2: {name: "experiment", sub: schema{
 			1: {name: "description", kind: "string"},
@@ -140,7 +141,8 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s: read as %+v, %v", test.value.Tag, again, err)
 		}
 	}
-	if a, b := SessionStart(settings, begun), SessionStart([]Setting{settings[1], settings[2], settings[0]}, begun); !bytes.Equal(a.Plugin.Content, b.Plugin.Content) {
+	if a, b := SessionStart(settings, begun), SessionStart([]Setting{settings[1], settings[2], settings[0]},
+		begun); !bytes.Equal(a.Plugin.Content, b.Plugin.Content) {
 		t.Error("the order of settings changes their message")
 	}
 }

@@ -240,7 +240,8 @@ func FuzzReader(f *testing.F) {
 	e := Event{WallTime: 1, Step: 3, Values: []Value{{Tag: "a", Scalar: 1}, {Tag: "b", Scalar: 2}}}
 	f.Add(e.marshal())
 	f.Add((&Event{WallTime: 1, FileVersion: fileVersion}).marshal())
-	f.Add((&Event{Values: []Value{SessionStart([]Setting{{"a", 1.0}}, time.Unix(1, 0)), {Tag: "i", Image: &Image{1, 2, true, []byte("png")}}}}).marshal())
+	f.Add((&Event{Values: []Value{SessionStart([]Setting{{"a", 1.0}}, time.Unix(1, 0)),
+		{Tag: "i", Image: &Image{1, 2, true, []byte("png")}}}}).marshal())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, file := range [][]byte{data, appendRecord(nil, data)} {
 			r := NewReader(bytes.NewReader(file))

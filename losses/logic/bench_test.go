@@ -64,7 +64,8 @@ func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*go
 		for i := range x {
 			x[i] = float32(draw())
 		}
-		return gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(n, width), gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(n, width), tensor.WithBacking(x))))
+		return gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(n, width), gorgonia.WithName(name),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(n, width), tensor.WithBacking(x))))
 	}
 	z := input("z", 16, r.NormFloat64)
 	y := input("y", 2, r.Float64)

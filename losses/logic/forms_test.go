@@ -25,7 +25,8 @@ func randomForms(seed int) Sentence {
 	g := &generator{Stream: rng.New(uint64(seed), "forms"), factor: map[string]string{}, width: map[string]int{}}
 	s := syntax.Sentence{}
 	if g.any(2) {
-		s.Quantale = syntax.Quantale{And: syntax.Conjunction(g.IntN(6)), Or: syntax.Disjunction(g.IntN(5)), Implies: syntax.Implication(g.IntN(7)), Not: syntax.Negation(g.IntN(3))}
+		s.Quantale = syntax.Quantale{And: syntax.Conjunction(g.IntN(6)), Or: syntax.Disjunction(g.IntN(5)),
+			Implies: syntax.Implication(g.IntN(7)), Not: syntax.Negation(g.IntN(3))}
 	}
 	s.Sampled, g.quantale = g.any(5), s.Quantale
 	s.Body = g.form()
@@ -57,7 +58,8 @@ func (g *generator) form() syntax.Formula {
 	case 7:
 		f := g.function()
 		i := g.fresh()
-		return ForAll(factor.Aggregate(g.IntN(4)), Rows(i), And(Equal(syntax.Squared, SubCode("x y", syntax.Variable(i)), Factor("hue", syntax.Variable(i))), f))
+		return ForAll(factor.Aggregate(g.IntN(4)), Rows(i),
+			And(Equal(syntax.Squared, SubCode("x y", syntax.Variable(i)), Factor("hue", syntax.Variable(i))), f))
 	}
 	return g.quantified(2)
 }
@@ -104,14 +106,16 @@ func (g *generator) levelFunction() syntax.Formula {
 	if a == factor.Mean && g.any(2) {
 		p = syntax.Squared
 	}
-	return Exists(Functions(f), ForAll(a, Rows(i), Equal(p, Apply(f.Name, Factor(name, syntax.Variable(i))), SubCode(name, syntax.Variable(i)))))
+	return Exists(Functions(f),
+		ForAll(a, Rows(i), Equal(p, Apply(f.Name, Factor(name, syntax.Variable(i))), SubCode(name, syntax.Variable(i)))))
 }
 
 // moving returns a formula that compares codes with transformed codes.
 func (g *generator) moving() syntax.Formula {
 	i, j := g.fresh(), g.fresh()
 	d := Moving(Rows(i, j), syntax.Variable(i), syntax.Variable(j))
-	body := Equal(pickOf(g, syntax.Euclidean, syntax.Squared, syntax.Absolute), SubCode("shape", syntax.Variable(j)), &syntax.Moved{Name: "g", Frequency: 1, A: SubCode("shape", syntax.Variable(i))})
+	body := Equal(pickOf(g, syntax.Euclidean, syntax.Squared, syntax.Absolute), SubCode("shape", syntax.Variable(j)),
+		&syntax.Moved{Name: "g", Frequency: 1, A: SubCode("shape", syntax.Variable(i))})
 	if g.any(3) {
 		body = And(body, Equal(syntax.Wasserstein, SubCode("x y", syntax.Variable(i)), SubCode("x y", syntax.Variable(j))))
 	}
@@ -121,7 +125,8 @@ func (g *generator) moving() syntax.Formula {
 	case k < 6:
 		return ForAllBy(pickOf(g, syntax.AndNorm, syntax.AndLogExp, syntax.AndRoot, syntax.AndProduct), d, body)
 	}
-	return ExistsBy(pickOf(g, syntax.OrMin, syntax.OrHarmonic, syntax.OrHarmonicSquare), d, And(Differ(syntax.Variable(i), syntax.Variable(j)), body))
+	return ExistsBy(pickOf(g, syntax.OrMin, syntax.OrHarmonic, syntax.OrHarmonicSquare), d,
+		And(Differ(syntax.Variable(i), syntax.Variable(j)), body))
 }
 
 // formBatches returns batches with moves: continuous codes, and codes for which one kind of form is true.
@@ -201,7 +206,8 @@ func TestRandomForms(t *testing.T) {
 				t.Errorf("sentence %d, %v: 0 of %s, of which it is false (%v)", seed, s, name, truth)
 			case truth.Equivalent && holds && v > 1e-6:
 				t.Errorf("sentence %d, %v: %v of %s, of which it is true (%v)", seed, s, v, name, truth)
-			case truth.Equivalent && !holds && v < 1e-9 && !slices.Contains([]string{"logexp", "tanh"}, s.tree.Or.String()) && !strings.Contains(text, "exists["):
+			case truth.Equivalent && !holds && v < 1e-9 && !slices.Contains([]string{"logexp", "tanh"}, s.tree.Or.String()) &&
+				!strings.Contains(text, "exists["):
 				t.Errorf("sentence %d, %v: %v of %s, of which it is false (%v)", seed, s, v, name, truth)
 			}
 		}

@@ -163,7 +163,8 @@ func TestFunctionErrors(t *testing.T) {
 		}
 	}
 	// Names of functions are also valid names of variables and rows.
-	for _, text := range []string{`exists h: z(h) =[squared] 0`, `forall by, affine: z(by) =[squared] z(affine)`, `exists h in {0, 1}: forall i: z(i) =[squared] h`} {
+	for _, text := range []string{`exists h: z(h) =[squared] 0`, `forall by, affine: z(by) =[squared] z(affine)`,
+		`exists h in {0, 1}: forall i: z(i) =[squared] h`} {
 		if _, err := Compile(parsed(t, text), testSchema); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}

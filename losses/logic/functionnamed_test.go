@@ -38,7 +38,8 @@ func functionLosses() map[string]struct {
 	}
 	product := func(outer, inner, premetric string) string {
 		body := func(factor, code string) string {
-			return `(forall[` + outer + `] v in y.` + factor + `: forall[` + inner + `] i: y.` + factor + `(i) = v -> ` + code + `(i) =[` + premetric + `] m.` + factor + `(v))`
+			return `(forall[` + outer + `] v in y.` + factor + `: forall[` + inner + `] i: y.` + factor + `(i) = v -> ` +
+				code + `(i) =[` + premetric + `] m.` + factor + `(v))`
 		}
 		return `exists m.shape: y.shape -> z.shape, m."x y": y."x y" -> z."x y", m.hue: y.hue -> z[3]: ` +
 			body("shape", "z.shape") + ` and ` + body(`"x y"`, `z."x y"`) + ` and ` + body("hue", "z[3]")

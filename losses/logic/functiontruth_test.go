@@ -137,10 +137,12 @@ func TestApproximation(t *testing.T) {
 			t.Errorf("%s: levels %v, points %v", text, l, f[0].Points)
 		}
 	}
-	q, err := Compile(parsed(t, `forall[mean] v in y.a: exists h: z[0] -> z[1] in affine: forall[mean] i: y.a(i) = v -> h(z[0](i)) =[squared] z[1](i)`), schema)
+	q, err := Compile(parsed(t,
+		`forall[mean] v in y.a: exists h: z[0] -> z[1] in affine: forall[mean] i: y.a(i) = v -> h(z[0](i)) =[squared] z[1](i)`), schema)
 	must.OK(t, err)
 	f, err := q.Approximation(Batch{Codes: z, Labels: labels})
-	if err != nil || len(f) != 2 || !near(f[0].Matrix[0][0], 1) || !near(f[0].Offset[0], 2) || !near(f[1].Offset[0], 0) || !near(f[1].Values[4][0], 100) {
+	if err != nil || len(f) != 2 || !near(f[0].Matrix[0][0], 1) || !near(f[0].Offset[0], 2) || !near(f[1].Offset[0], 0) ||
+		!near(f[1].Values[4][0], 100) {
 		t.Errorf("%v, %v, want the lines z + 2 and z", f, err)
 	}
 	if f, err := compiled(t, parsed(t, `forall i: z(i) =[squared] 0`)).Approximation(Batch{Codes: [][]float64{{1, 2, 3, 4}}}); err != nil || f != nil {
@@ -150,11 +152,13 @@ func TestApproximation(t *testing.T) {
 	line, point := plain, plain
 	line.Matrix, line.Offset = [][]float64{{2}}, []float64{1}
 	point.Levels, point.Points = [][]float64{{0}}, [][]float64{{3}}
-	must.Equal(t, fmt.Sprint(line, "; ", point, "; ", plain), "h: z -> y, matrix [[2]], offset [1]; h: z -> y, levels [[0]], points [[3]]; h: z -> y", "functions are printed as")
+	must.Equal(t, fmt.Sprint(line, "; ", point, "; ", plain),
+		"h: z -> y, matrix [[2]], offset [1]; h: z -> y, levels [[0]], points [[3]]; h: z -> y", "functions are printed as")
 	if _, err := q.Approximation(Batch{}); err == nil {
 		t.Error("a batch without rows is taken")
 	}
-	if got := Product([]Fitted{{ToCodes: true, ToColumns: []int{0, 3}, Values: [][]float64{{5, 6}}}}, [][]float64{{1, 2}, {3}}); !slices.EqualFunc(got, [][]float64{{5, 2}, {3}}, slices.Equal) {
+	if got := Product([]Fitted{{ToCodes: true, ToColumns: []int{0, 3}, Values: [][]float64{{5, 6}}}},
+		[][]float64{{1, 2}, {3}}); !slices.EqualFunc(got, [][]float64{{5, 2}, {3}}, slices.Equal) {
 		t.Errorf("product of a short batch is %v", got)
 	}
 }
@@ -188,7 +192,8 @@ func TestApproximationNotFinite(t *testing.T) {
 			{1, nan, 1, "NaN in row 1, column 1 of factors, want finite numbers"},
 			{1, nan, -1, ""}, // outside the domain
 		} {
-			b := Batch{Codes: [][]float64{{0}, {c.z}, {2}}, Values: [][]float64{{0, 0}, {1, c.y}, {0, 1}}, Labels: [][]float64{{0, 0}, {1, c.label}, {0, 1}}}
+			b := Batch{Codes: [][]float64{{0}, {c.z}, {2}}, Values: [][]float64{{0, 0}, {1, c.y}, {0, 1}},
+				Labels: [][]float64{{0, 0}, {1, c.label}, {0, 1}}}
 			got, err := q.Approximation(b)
 			want := c.want
 			if !f.other && !isFinite(c.y) {

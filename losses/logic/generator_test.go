@@ -36,7 +36,8 @@ func randomSentence(seed int) Sentence {
 	g := &generator{Stream: rng.New(uint64(seed), "sentence"), factor: map[string]string{}, width: map[string]int{}}
 	s := syntax.Sentence{}
 	if !g.any(3) {
-		s.Quantale = syntax.Quantale{And: syntax.Conjunction(g.IntN(6)), Or: syntax.Disjunction(g.IntN(5)), Implies: syntax.Implication(g.IntN(7)), Not: syntax.Negation(g.IntN(3))}
+		s.Quantale = syntax.Quantale{And: syntax.Conjunction(g.IntN(6)), Or: syntax.Disjunction(g.IntN(5)),
+			Implies: syntax.Implication(g.IntN(7)), Not: syntax.Negation(g.IntN(3))}
 	}
 	s.Sampled, g.quantale = g.any(4), s.Quantale
 	s.Body = g.quantified(3)
@@ -88,8 +89,10 @@ func (g *generator) isolated() syntax.Formula {
 		return ForAll(factor.Aggregate(g.IntN(4)), Rows(v), body)
 	}
 	i, j := g.two()
-	a := pickOf(g, Equal(syntax.Discrete, SubCode("shape", i), CodeColumns(j, syntax.Range{Lo: 1, Hi: 3})), Equal(syntax.Discrete, g.term(1, 1), g.term(1, 1)),
-		Equal(syntax.Absolute, FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), FactorColumns(j, syntax.Range{Lo: 1, Hi: 3})), Equal(syntax.Cosine, FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Vector{1, 0}))
+	a := pickOf(g, Equal(syntax.Discrete, SubCode("shape", i), CodeColumns(j, syntax.Range{Lo: 1, Hi: 3})),
+		Equal(syntax.Discrete, g.term(1, 1), g.term(1, 1)),
+		Equal(syntax.Absolute, FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), FactorColumns(j, syntax.Range{Lo: 1, Hi: 3})),
+		Equal(syntax.Cosine, FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Vector{1, 0}))
 	switch g.IntN(5) {
 	case 0:
 		return And(a, Equal(syntax.Discrete, SubCode("x y", i), syntax.Number(1)))
@@ -322,7 +325,9 @@ func (g *generator) term(width, depth int) syntax.Term {
 				return syntax.Variable(v)
 			}
 		}
-		return pickOf(g, SubCode("shape", i), CodeColumns(i, syntax.Range{Lo: 1, Hi: 3}), CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1}), FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}), syntax.Term(syntax.Vector{1, 0}))
+		return pickOf(g, SubCode("shape", i), CodeColumns(i, syntax.Range{Lo: 1, Hi: 3}),
+			CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1}), FactorColumns(i, syntax.Range{Lo: 0, Hi: 2}),
+			syntax.Term(syntax.Vector{1, 0}))
 	case 3:
 		return pickOf(g, SubCode("big", i), Factors(i), CodeColumns(i, syntax.Range{Lo: 0, Hi: 3}))
 	}

@@ -80,7 +80,8 @@ func slopesOfAll(t *testing.T, dt tensor.Dtype, q *Quantity, b batch) (float64, 
 	var in, smooth []*gorgonia.Node
 	var of []string
 	for i, x := range inputs(b, q) {
-		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(valueOf(dt, x)), gorgonia.WithName(names[i])))
+		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(valueOf(dt, x)),
+			gorgonia.WithName(names[i])))
 		if !x.Constant {
 			smooth, of = append(smooth, in[i]), append(of, names[i])
 		}

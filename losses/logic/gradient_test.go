@@ -136,18 +136,21 @@ func run(t testing.TB, dt tensor.Dtype, q *Quantity, b batch) float64 {
 }
 
 // evaluate computes a node of a batch and its gradient in the codes.
-func evaluate(t testing.TB, dt tensor.Dtype, b batch, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
+func evaluate(t testing.TB, dt tensor.Dtype, b batch,
+	build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
 	t.Helper()
 	return evaluateInputs(t, dt, inputs(b, nil), build)
 }
 
 // evaluateInputs computes a node of inputs and its gradient in the first input.
-func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
+func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input,
+	build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
 	t.Helper()
 	g := gorgonia.NewGraph()
 	var in []*gorgonia.Node
 	for i, x := range inputs {
-		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(valueOf(dt, x)), gorgonia.WithName([]string{"z", "y", "labels", "more", "means"}[i])))
+		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(valueOf(dt, x)),
+			gorgonia.WithName([]string{"z", "y", "labels", "more", "means"}[i])))
 	}
 	n := must.Get(build(in))(t)
 	grads := must.Get(gorgonia.Grad(n, in[0]))(t)
@@ -194,7 +197,8 @@ func TestGradcheck(t *testing.T) {
 		if v, err := q.ValueOf(b.of(q)); err != nil || v > 100 || !q.Differentiable() {
 			continue
 		}
-		gradcheck.Check(t, gradcheck.Case{Name: s.String(), Inputs: inputs(b, q), Build: build(q), Tolerance: 1e-4, Tolerance32: 1e-3, Floor32: 1, Samples: 6})
+		gradcheck.Check(t, gradcheck.Case{Name: s.String(), Inputs: inputs(b, q), Build: build(q), Tolerance: 1e-4,
+			Tolerance32: 1e-3, Floor32: 1, Samples: 6})
 	}
 }
 

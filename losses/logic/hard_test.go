@@ -95,7 +95,8 @@ func near(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-6*max(1, mat
 
 // TestTuples compares tuples of factors with one number, which is repeated.
 func TestTuples(t *testing.T) {
-	b := batch{z: [][]float64{{1, 0, 0, 0}, {2, 0, 0, 0}, {4, 0, 0, 0}, {8, 0, 0, 0}}, y: [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 0.1}}, labels: [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 2}}}
+	b := batch{z: [][]float64{{1, 0, 0, 0}, {2, 0, 0, 0}, {4, 0, 0, 0}, {8, 0, 0, 0}},
+		y: [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 0.1}}, labels: [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 2}}}
 	for text, want := range map[string]float64{
 		`forall[sum] i: y(i) = 1 or 0 = y(i) -> z(i) =[absolute] 0`:                                        5,
 		`forall[sum] i: [0, 0, 1] = y(i) -> z(i) =[absolute] 0`:                                            2,
@@ -147,7 +148,8 @@ func TestValueErrors(t *testing.T) {
 		}
 	}
 	q := compiled(t, parsed(t, guarded))
-	if v, err := q.Value([][]float64{{1, 0, 0, 0}, {0, 0, 0, 0}}, nil, [][]float64{{0, 0, 0}, {0, 0, 0}}); err != nil || v != 1 || q.NeedsValues() || !q.NeedsLabels() {
+	if v, err := q.Value([][]float64{{1, 0, 0, 0}, {0, 0, 0, 0}}, nil, [][]float64{{0, 0, 0}, {0, 0, 0}}); err != nil ||
+		v != 1 || q.NeedsValues() || !q.NeedsLabels() {
 		t.Errorf("%v, %v without values", v, err)
 	}
 	q = compiled(t, parsed(t, valued))
@@ -170,7 +172,8 @@ func TestNodeErrors(t *testing.T) {
 		must.ErrorOf(q.Node(input("z", shapes[0]), nil, input("labels", shapes[1])))(t, want, shapes)
 	}
 	g := gorgonia.NewGraph()
-	if _, err := q.Node(gorgonia.NewTensor(g, tensor.Float64, 3, gorgonia.WithShape(2, 4, 1), gorgonia.WithName("z")), nil, gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 3), gorgonia.WithName("l"))); err == nil {
+	if _, err := q.Node(gorgonia.NewTensor(g, tensor.Float64, 3, gorgonia.WithShape(2, 4, 1), gorgonia.WithName("z")), nil,
+		gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 3), gorgonia.WithName("l"))); err == nil {
 		t.Error("codes of three dimensions are taken")
 	}
 	if _, err := q.Node(nil, nil, nil); err == nil {
@@ -222,7 +225,8 @@ func TestAllocations(t *testing.T) {
 			var in []*gorgonia.Node
 			for i, x := range inputs(b, q) {
 				v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
-				in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "log variances", "means"}[i])))
+				in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v),
+					gorgonia.WithName([]string{"z", "y", "labels", "log variances", "means"}[i])))
 			}
 			n := must.Get(q.NodeOf(Named{}, Inputs{Codes: in[0], Values: in[1], Labels: in[2]}))(t)
 			grads := must.Get(gorgonia.Grad(n, in[0]))(t)

@@ -236,7 +236,8 @@ func (w *world) posterior(t syntax.Term) [2][]float64 {
 
 // combine returns wa a + wb b.
 func combine(a, b thing, wa, wb float64) thing {
-	r := thing{row: -1, number: a.number && b.number, rounded: a.rounded || b.rounded, vector: make([]float64, max(len(a.vector), len(b.vector)))}
+	r := thing{row: -1, number: a.number && b.number, rounded: a.rounded || b.rounded,
+		vector: make([]float64, max(len(a.vector), len(b.vector)))}
 	for i := range r.vector {
 		r.vector[i] = wa*a.at(i) + wb*b.at(i)
 	}

@@ -90,7 +90,8 @@ func TestIndependentCodes(t *testing.T) {
 				t.Errorf("%s: %s holds: %v, %v, want %v", name, text, holds, err, c.holds)
 			}
 			in := []gradcheck.Input{flat(b.Codes, false)}
-			_, g := evaluateInputs(t, tensor.Float32, in, func(in []*gorgonia.Node) (*gorgonia.Node, error) { return q.NodeOf(Named{}, Inputs{Codes: in[0]}) })
+			_, g := evaluateInputs(t, tensor.Float32, in,
+				func(in []*gorgonia.Node) (*gorgonia.Node, error) { return q.NodeOf(Named{}, Inputs{Codes: in[0]}) })
 			for _, x := range g {
 				if math.IsNaN(x) || math.IsInf(x, 0) {
 					t.Errorf("%s: the gradient of %s is %v", name, text, g)
@@ -129,8 +130,10 @@ func TestIndependenceErrors(t *testing.T) {
 	}
 	q, err := Compile(parsed(t, "2 * independent[discriminator](z.a, z.b) and independent(z.a, z.b)"), independentSchema())
 	must.OK(t, err)
-	must.ErrorOf(q.ValueOf(Batch{Codes: [][]float64{make([]float64, 6)}}))(t, "want independent[hsic] or independent[tc] in a metric", "a discriminator as a metric")
-	must.ErrorOf(q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 6)}))(t, "trained together with a model", "a discriminator without a trainer")
+	must.ErrorOf(q.ValueOf(Batch{Codes: [][]float64{make([]float64, 6)}}))(t,
+		"want independent[hsic] or independent[tc] in a metric", "a discriminator as a metric")
+	must.ErrorOf(q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 6)}))(t,
+		"trained together with a model", "a discriminator without a trainer")
 }
 
 func TestIndependenceTruth(t *testing.T) {

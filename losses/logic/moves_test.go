@@ -214,7 +214,8 @@ func TestMoveErrors(t *testing.T) {
 // TestBuiltMoves builds sentences from functions.
 func TestBuiltMoves(t *testing.T) {
 	s := Sentence{syntax.Sentence{Body: ForAll(factor.Mean, Moving(Rows("i", "j"), "i", "j"),
-		Equal(syntax.Squared, CodeColumns("j", syntax.Range{Lo: 0, Hi: 2}), &syntax.Moved{Name: "g", Turn: "hue", Frequency: 2, A: CodeColumns("i", syntax.Range{Lo: 0, Hi: 2})}))}}
+		Equal(syntax.Squared, CodeColumns("j", syntax.Range{Lo: 0, Hi: 2}),
+			&syntax.Moved{Name: "g", Turn: "hue", Frequency: 2, A: CodeColumns("i", syntax.Range{Lo: 0, Hi: 2})}))}}
 	want := "forall[mean] i, j, g(i, j): z[0:2](j) =[squared] act[2](g.hue, z[0:2](i))"
 	if s.String() != want || !s.Moves() {
 		t.Errorf("%v, want %v", s, want)

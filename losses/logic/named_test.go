@@ -147,7 +147,8 @@ func TestNamedAmongOthers(t *testing.T) {
 		}
 		for name, b := range logic.Batches(7, 19) {
 			want := must.Get(q.Value(b.Arrays()))(t)
-			got, slope := logic.Evaluate(t, tensor.Float64, b, func(in nodes) (*gorgonia.Node, error) { return losses.Logic(q, in[0], in[1], in[2]) })
+			got, slope := logic.Evaluate(t, tensor.Float64, b,
+				func(in nodes) (*gorgonia.Node, error) { return losses.Logic(q, in[0], in[1], in[2]) })
 			if !(math.Abs(got-want) <= 1e-11*max(1, want)) {
 				t.Errorf("%s of %s: %v with named losses, want %v", text, name, got, want)
 			}

@@ -167,8 +167,10 @@ func TestNetworkErrors(t *testing.T) {
 		must.Error(t, err, want, text)
 	}
 	q := must.Get(Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema))(t)
-	must.ErrorOf(q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}))(t, "the function h in mlp is trained together with a model", "a network without a trainer")
-	if got, want := q.Sentence().Truth().String(), "0 implies that the sentence is true, but a true sentence may not have 0: training may not find the function h in mlp"; !strings.HasPrefix(got, want) {
+	must.ErrorOf(q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}))(t,
+		"the function h in mlp is trained together with a model", "a network without a trainer")
+	if got, want := q.Sentence().Truth().String(),
+		"0 implies that the sentence is true, but a true sentence may not have 0: training may not find the function h in mlp"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

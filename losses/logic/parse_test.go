@@ -22,7 +22,8 @@ func TestParse(t *testing.T) {
 		`exists[min] i: 0.5 * forall[mean] j: z(i) =[euclidean] z(j)`:                         {Body: Exists(Rows("i"), Scale(0.5, ForAll(factor.Mean, Rows("j"), atom)))},
 		`with and = add, or = min, -> = monus, not = complement: forall i: z(i) =[squared] 0`: {Body: ForAll(factor.Max, Rows("i"), zero)},
 		`with and = logexp, or = harmonic-square, -> = max, not = inverse: forall i: z(i) =[squared] 0`: {
-			Quantale: syntax.Quantale{And: syntax.AndLogExp, Or: syntax.OrHarmonicSquare, Implies: syntax.ImpliesMax, Not: syntax.NotInverse}, Body: ForAll(factor.Max, Rows("i"), zero)},
+			Quantale: syntax.Quantale{And: syntax.AndLogExp, Or: syntax.OrHarmonicSquare, Implies: syntax.ImpliesMax,
+				Not: syntax.NotInverse}, Body: ForAll(factor.Max, Rows("i"), zero)},
 		`forall i: not z(i) =[squared] 0 and z(i) =[squared] 0 or z(i) =[squared] 0 -> z(i) =[squared] 0 -> z(i) =[squared] 0`: {
 			Body: ForAll(factor.Max, Rows("i"), Implies(Or(And(Not(zero), zero), zero), Implies(zero, zero)))},
 		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 and z(i) =[squared] 0) and 2 * (z(i) =[squared] 0)`: {
@@ -30,14 +31,19 @@ func TestParse(t *testing.T) {
 		`(forall i: z(i) =[squared] 0) or not exists i: z(i) =[squared] 0`: {Body: Or(ForAll(factor.Max, Rows("i"), zero), Not(Exists(Rows("i"), zero)))},
 		`forall v in y.shape: forall i: y.shape(i) = v -> z.shape(i) =[circular 6.25] z[0:2](i) - 2 * [1, -1] + -z[3, 0](i)`: {
 			Body: ForAll(factor.Max, Values("shape", "v"), ForAll(factor.Max, Rows("i"), Implies(Same(Factor("shape", i), v),
-				EqualCircular(6.25, SubCode("shape", i), Plus(Minus(CodeColumns(i, syntax.Range{Lo: 0, Hi: 2}), Times(2, syntax.Vector{1, -1})), Times(-1, CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1})))))))},
+				EqualCircular(6.25, SubCode("shape", i),
+					Plus(Minus(CodeColumns(i, syntax.Range{Lo: 0, Hi: 2}), Times(2, syntax.Vector{1, -1})),
+						Times(-1, CodeColumns(i, syntax.Range{Lo: 3, Hi: 4}, syntax.Range{Lo: 0, Hi: 1})))))))},
 		`exists c in {-1, 0.5e1}: exists i: i != i or y(i) = y[0:3](i) or z[2](i) =[circular] 0.5 * (c - -2)`: {
-			Body: Exists(Members("c", syntax.Number(-1), syntax.Number(5)), Exists(Rows("i"), Or(Differ(i, i), Same(Factors(i), FactorColumns(i, syntax.Range{Lo: 0, Hi: 3})),
-				Equal(syntax.Circular, CodeColumns(i, syntax.Range{Lo: 2, Hi: 3}), Times(0.5, Minus(c, syntax.Number(-2)))))))},
+			Body: Exists(Members("c", syntax.Number(-1), syntax.Number(5)),
+				Exists(Rows("i"), Or(Differ(i, i), Same(Factors(i), FactorColumns(i, syntax.Range{Lo: 0, Hi: 3})),
+					Equal(syntax.Circular, CodeColumns(i, syntax.Range{Lo: 2, Hi: 3}), Times(0.5, Minus(c, syntax.Number(-2)))))))},
 		`exists c in {"heart", "a \"b\""}: exists i: y.shape(i) = c and z."x y"(i) =[absolute] y."x y"(i)`: {
-			Body: Exists(Members("c", syntax.Level("heart"), syntax.Level(`a "b"`)), Exists(Rows("i"), And(Same(Factor("shape", i), c), Equal(syntax.Absolute, SubCode("x y", i), Factor("x y", i)))))},
+			Body: Exists(Members("c", syntax.Level("heart"), syntax.Level(`a "b"`)),
+				Exists(Rows("i"), And(Same(Factor("shape", i), c), Equal(syntax.Absolute, SubCode("x y", i), Factor("x y", i)))))},
 		`exists c in z[0, 2:4]: forall[mean] i: z[0, 2:4](i) =[euclidean] c`: {
-			Body: Exists(PointsOf("c", syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), ForAll(factor.Mean, Rows("i"), Equal(syntax.Euclidean, CodeColumns(i, syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), c)))},
+			Body: Exists(PointsOf("c", syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}),
+				ForAll(factor.Mean, Rows("i"), Equal(syntax.Euclidean, CodeColumns(i, syntax.Range{Lo: 0, Hi: 1}, syntax.Range{Lo: 2, Hi: 4}), c)))},
 		`exists c in z."in": forall i: z."in"(i) =[discrete] c`: {
 			Body: Exists(Points("c", "in"), ForAll(factor.Max, Rows("i"), Equal(syntax.Discrete, SubCode("in", i), c)))},
 	} {

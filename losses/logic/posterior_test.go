@@ -125,7 +125,8 @@ func TestPosteriorProperties(t *testing.T) {
 		q := compiled(t, parsed(t, text))
 		return must.Get(q.ValueOf(Batch{Codes: b.z, LogVariances: b.logVariances}))(t)
 	}
-	if whole, parts := at(`forall[sum] i, j: z(i) =[kl] z(j)`), at(`forall[sum] i, j: z[0:2](i) =[kl] z[0:2](j) and z[2:4](i) =[kl] z[2:4](j)`); !(math.Abs(whole-parts) <= 1e-9*whole) {
+	if whole, parts := at(`forall[sum] i, j: z(i) =[kl] z(j)`),
+		at(`forall[sum] i, j: z[0:2](i) =[kl] z[0:2](j) and z[2:4](i) =[kl] z[2:4](j)`); !(math.Abs(whole-parts) <= 1e-9*whole) {
 		t.Errorf("a divergence of %v, of its columns %v", whole, parts)
 	}
 	if a, b := at(`forall[sum] i, j: z(i) =[wasserstein] z(j)`), at(`forall[sum] i, j: z(j) =[wasserstein] z(i)`); !(math.Abs(a-b) <= 1e-12*a) {
@@ -177,10 +178,12 @@ func TestDraws(t *testing.T) {
 	}
 	b.Samples = b.Codes
 	must.Equal(t, must.Get(q.ValueOf(b))(t), 4, "of given samples")
-	if _, err := q.ValueOf(Batch{Codes: b.Codes}); err == nil || err.Error() != "logic: the sentence is about samples (z ~ q), but the model gives neither samples nor log variances" {
+	if _, err := q.ValueOf(Batch{Codes: b.Codes}); err == nil ||
+		err.Error() != "logic: the sentence is about samples (z ~ q), but the model gives neither samples nor log variances" {
 		t.Error(err)
 	}
-	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 2, 1)}); err == nil || err.Error() != "logic: the sentence is about samples (z ~ q), and there are none" {
+	if _, err := q.NodeOf(Named{},
+		Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 2, 1)}); err == nil || err.Error() != "logic: the sentence is about samples (z ~ q), and there are none" {
 		t.Error(err)
 	}
 }

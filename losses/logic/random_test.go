@@ -82,7 +82,8 @@ func TestRandomSentences(t *testing.T) {
 		}
 	}
 	n := sentences()
-	t.Logf("of %d sentences %d were true of some data, %d false; zero is equivalent to truth in %d, implies it in %d", n, held, broke, equivalent, implied)
+	t.Logf("of %d sentences %d were true of some data, %d false; zero is equivalent to truth in %d, implies it in %d",
+		n, held, broke, equivalent, implied)
 	if held < n*85/100 || broke < n*80/100 || equivalent < n/4 || implied-equivalent < n/5 || implied > n*98/100 {
 		t.Errorf("of %d sentences %d were true of some data, %d false; equivalent %d, implied %d: the generator is too narrow", n, held, broke, equivalent, implied)
 	}

@@ -110,7 +110,8 @@ func (w *world) distance(e *syntax.Equality) float64 {
 		}
 		arcs += math.Abs(math.Remainder(d, e.Period))
 	}
-	return map[syntax.Premetric]float64{syntax.Euclidean: math.Sqrt(squares), syntax.Squared: squares, syntax.Absolute: sum, syntax.Discrete: differ, syntax.Circular: arcs}[e.Premetric]
+	return map[syntax.Premetric]float64{syntax.Euclidean: math.Sqrt(squares), syntax.Squared: squares,
+		syntax.Absolute: sum, syntax.Discrete: differ, syntax.Circular: arcs}[e.Premetric]
 }
 
 func cosineOf(a, b thing) float64 {

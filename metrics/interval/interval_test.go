@@ -89,7 +89,8 @@ func TestHalvesOfRows(t *testing.T) {
 			n := float64(len(rows))
 			return 2 + 3/n + 5/(n*n) + float64(b%2), nil
 		})
-		if err != nil || halves != even || quarters != even || got.Repeats != even || len(watched) != 2*even || watched[2*even-2] != even-1 || watched[1] != even {
+		if err != nil || halves != even || quarters != even || got.Repeats != even || len(watched) != 2*even ||
+			watched[2*even-2] != even-1 || watched[1] != even {
 			t.Fatalf("%d rows: %d halves, %d quarters, watched %v: %+v, %v", c.rows, halves, quarters, watched, got, err)
 		}
 	}
@@ -131,11 +132,13 @@ func TestDraws(t *testing.T) {
 	e := math.Sqrt(7.5 / 9)
 	const student = 2.306004135204166 // 0.975 quantile, 8 degrees of freedom: scipy.stats.t.ppf(0.975, 8)
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
-	if err != nil || !near(got.Estimate, 4) || !near(got.Error, e) || !near(got.Low, 4-student*e) || !near(got.High, 4+student*e) || got.Way != Draws || got.Repeats != 9 || got.Percent != 95 {
+	if err != nil || !near(got.Estimate, 4) || !near(got.Error, e) || !near(got.Low, 4-student*e) ||
+		!near(got.High, 4+student*e) || got.Way != Draws || got.Repeats != 9 || got.Percent != 95 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	v.Least, v.Most = 3.5, 3.9
-	if got, err = (Settings{Percent: 95}).Draws(t.Context(), v, measure); err != nil || got.Low != 3.5 || got.High != 3.9 || got.Estimate != 3.9 {
+	if got, err = (Settings{Percent: 95}).Draws(t.Context(), v, measure); err != nil || got.Low != 3.5 ||
+		got.High != 3.9 || got.Estimate != 3.9 {
 		t.Errorf("within bounds: %+v, %v", got, err)
 	}
 	if mean, deviation := MeanAndDeviation([]float64{5}); mean != 5 || deviation != 0 {
@@ -161,7 +164,8 @@ func TestStopped(t *testing.T) {
 		}
 		v := Value{Value: 1, Least: math.Inf(-1), Most: math.Inf(1), Repeats: 20, Rows: 40, Used: 40, Quarters: true}
 		draws, err := Settings{Percent: 95}.Draws(ctx, v, func(b int) (float64, error) { return 1, stop(b) })
-		halves, err2 := Settings{Percent: 95}.Halves(ctx, v, rng.New(1, "stopped"), func(_ []int, b int, _ string) (float64, error) { return 1, stop(b) })
+		halves, err2 := Settings{Percent: 95}.Halves(ctx, v, rng.New(1, "stopped"),
+			func(_ []int, b int, _ string) (float64, error) { return 1, stop(b) })
 		if !errors.Is(err, c.err) || !errors.Is(err2, c.err) || (draws != nil) != c.some || (halves != nil) != c.some {
 			t.Errorf("%v after %d repeats: %+v, %v, %+v, %v", c.err, c.after, draws, err, halves, err2)
 		}

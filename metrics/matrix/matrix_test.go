@@ -42,7 +42,8 @@ func TestFinite(t *testing.T) {
 			t.Error(err)
 		}
 		m.Data[7], m.Data[8] = v, v
-		if err, want := m.Finite("row %d, column %d is %v"), fmt.Sprintf("row 2, column 1 is %v; want finite numbers", v); err == nil || err.Error() != want {
+		if err, want := m.Finite("row %d, column %d is %v"), fmt.Sprintf("row 2, column 1 is %v; want finite numbers",
+			v); err == nil || err.Error() != want {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}

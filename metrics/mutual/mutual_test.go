@@ -210,7 +210,8 @@ func TestShare(t *testing.T) {
 		t.Error(err)
 	}
 	x, err := Share(codes(18), h)
-	if err != nil || x.Masks() || len(x.edgesOf(h)) != 2 || x.edgesOf(Histogram{Bins: 3, Binning: EqualCount}) != nil || (*Shared)(nil).edgesOf(h) != nil || (*Shared)(nil).Masks() {
+	if err != nil || x.Masks() || len(x.edgesOf(h)) != 2 || x.edgesOf(Histogram{Bins: 3, Binning: EqualCount}) != nil ||
+		(*Shared)(nil).edgesOf(h) != nil || (*Shared)(nil).Masks() {
 		t.Errorf("%+v, %v", x, err)
 	}
 	all := codes(40)
@@ -229,14 +230,16 @@ func TestShare(t *testing.T) {
 	for i := range levels {
 		levels[i] = s.IntN(2)
 	}
-	if _, err := ShareWithFactors(t.Context(), codes(17), factors, levels[:34], h, false, nil); err == nil || err.Error() != "17 rows are too few to count 9 cells; want at least 18, or fewer bins" {
+	if _, err := ShareWithFactors(t.Context(), codes(17), factors, levels[:34], h, false, nil); err == nil ||
+		err.Error() != "17 rows are too few to count 9 cells; want at least 18, or fewer bins" {
 		t.Error(err)
 	}
 	if x, err := ShareWithFactors(t.Context(), codes(18), factors, levels[:36], h, false, nil); err != nil || x.Masks() || x.Pairs != 0 {
 		t.Errorf("%+v, %v", x, err)
 	}
 	constant := matrix.Matrix{Rows: 40, Cols: 2, Data: make([]float64, 80)}
-	if _, err := ShareWithFactors(t.Context(), constant, factors, levels, h, true, s); err == nil || err.Error() != "no column has more information about a factor than by chance" {
+	if _, err := ShareWithFactors(t.Context(), constant, factors, levels, h, true, s); err == nil ||
+		err.Error() != "no column has more information about a factor than by chance" {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -259,7 +262,8 @@ func TestMistakes(t *testing.T) {
 		"bins: 0 is out of range":                            {codes, []int{0, 1, 1}, Histogram{}},
 		"codes hold 2 numbers; want 3 x 1, at least one of ": {matrix.Matrix{Rows: 3, Cols: 1, Data: codes.Data[:2]}, []int{0, 1, 1}, Library()},
 	} {
-		if x, err := New(context.Background(), c.codes, factors, c.levels, c.h, nil); x != nil || err == nil || !strings.Contains(err.Error(), want) {
+		if x, err := New(context.Background(), c.codes, factors, c.levels, c.h, nil); x != nil || err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, error %v, want %q", x, err, want)
 		}
 	}

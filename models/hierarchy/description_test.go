@@ -45,7 +45,8 @@ func TestDescriptions(t *testing.T) {
 		for _, part := range []struct {
 			name      string
 			got, want float64
-		}{{"options", d.Options, test.options}, {"values", d.Values, test.values}, {"outside", d.Outside, test.rest}, {"flat", d.Flat, test.flat}, {"tree", d.Tree, test.tree}} {
+		}{{"options", d.Options, test.options}, {"values", d.Values, test.values}, {"outside", d.Outside, test.rest},
+			{"flat", d.Flat, test.flat}, {"tree", d.Tree, test.tree}} {
 			if !(math.Abs(part.got-part.want) <= 1e-12) {
 				t.Errorf("%s: %s takes %v bits, want %v", test.name, part.name, part.got, part.want)
 			}

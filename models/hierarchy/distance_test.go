@@ -156,7 +156,8 @@ func TestDistanceMerges(t *testing.T) {
 	down := Hierarchy{options(Hierarchy{c, c}, Hierarchy{c, c, c})}
 	must.Equal(t, Distance(up, down), 0, "distance")
 	// two options have the same labels below them, but different trees
-	high, low := Hierarchy{c, options(Hierarchy{options(none, Hierarchy{c})}, Hierarchy{c})}, Hierarchy{c, options(none, none, Hierarchy{c}, Hierarchy{c})}
+	high, low := Hierarchy{c, options(Hierarchy{options(none, Hierarchy{c})}, Hierarchy{c})},
+		Hierarchy{c, options(none, none, Hierarchy{c}, Hierarchy{c})}
 	if a, b := canonical(high, 0), canonical(low, 0); !slices.Equal(a.labels, b.labels) || a.label != b.label {
 		t.Fatalf("labels %v and %v", a.labels, b.labels)
 	}

@@ -146,7 +146,8 @@ shape
 `
 	must.Equal(t, got, want)
 	must.Equal(t, none.String(), "no dimensions\n")
-	must.Equal(t, (Hierarchy{options(none), options(Hierarchy{options(none), c})}).String(), "a0\n└─ 1: nothing more\na1\n└─ 1\n   ├─ a2\n   │  └─ 1: nothing more\n   └─ z0\n")
+	must.Equal(t, (Hierarchy{options(none), options(Hierarchy{options(none), c})}).String(),
+		"a0\n└─ 1: nothing more\na1\n└─ 1\n   ├─ a2\n   │  └─ 1: nothing more\n   └─ z0\n")
 }
 
 func TestEqual(t *testing.T) {

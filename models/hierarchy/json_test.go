@@ -77,7 +77,8 @@ func TestParse(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.json")
-	for text, want := range map[string]string{"[]": "", "\n[}": path + ":2:2: not JSON", strings.Repeat(" ", maxBytes+5): "the text is longer"} {
+	for text, want := range map[string]string{"[]": "", "\n[}": path +
+		":2:2: not JSON", strings.Repeat(" ", maxBytes+5): "the text is longer"} {
 		must.Write(t, path, text)
 		if _, err := Read(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

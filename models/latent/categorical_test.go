@@ -189,7 +189,8 @@ func TestTemperatures(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"0", "-1", "[1]", "{from: 1, to: 0, steps: 5}", "{from: 1, to: 0.5, steps: 0}", "{from: 1, to: 0.5, steps: 5, shape: cubic}", "{to: 0.5}"} {
+	for _, bad := range []string{"0", "-1", "[1]", "{from: 1, to: 0, steps: 5}", "{from: 1, to: 0.5, steps: 0}",
+		"{from: 1, to: 0.5, steps: 5, shape: cubic}", "{to: 0.5}"} {
 		if tau, err := read(bad); err == nil {
 			t.Errorf("temperature: %s is accepted as %+v", bad, tau)
 		}

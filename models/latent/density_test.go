@@ -57,7 +57,8 @@ var (
 func TestEuclideanDensity(t *testing.T) {
 	s := euclidean(2)
 	half := math.Log(2*math.Pi) / 2
-	if got, want := s.LogPosterior([]float64{2, -1}, []float64{1, 0}, []float64{3, 1}), (-half-1-1/(2*math.E*math.E))+(-half-2); !(math.Abs(got-want) <= 1e-14) {
+	if got, want := s.LogPosterior([]float64{2, -1}, []float64{1, 0}, []float64{3, 1}),
+		(-half-1-1/(2*math.E*math.E))+(-half-2); !(math.Abs(got-want) <= 1e-14) {
 		t.Errorf("log posterior %v, want %v", got, want)
 	}
 	if got, want := s.LogPrior([]float64{3, -1}), -2*half-4.5-0.5; !(math.Abs(got-want) <= 1e-14) {

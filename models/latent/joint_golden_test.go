@@ -97,7 +97,8 @@ func (r *reference) compare(name string, got []float64) {
 // TestJointReference compares samples, divergences, objective and gradients with the reference.
 func TestJointReference(t *testing.T) {
 	r := readReference(t)
-	tau := gorgonia.NewTensor(r.g, tensor.Float64, 1, gorgonia.WithShape(1), gorgonia.WithName("tau"), gorgonia.WithValue(tensor.New(tensor.WithShape(1), tensor.WithBacking([]float64{0.67}))))
+	tau := gorgonia.NewTensor(r.g, tensor.Float64, 1, gorgonia.WithShape(1), gorgonia.WithName("tau"),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(1), tensor.WithBacking([]float64{0.67}))))
 	posteriors := []losses.Posterior{gaussianPosterior{r.inputs["mu"], r.inputs["logvar"]}}
 	var samples gorgonia.Nodes
 	for _, i := range []string{"0", "1"} {
@@ -111,7 +112,8 @@ func TestJointReference(t *testing.T) {
 		must.OK(t, config.Load("kl", []byte("spaces: "+spaces+"\nweight: "+weight+"\ncapacity: {from: 0, to: "+capacity+"}\n"), l))
 		return losses.Choice{Name: "kl", Value: l}
 	}
-	objective, err := losses.Compose(&losses.Outputs{Posteriors: posteriors, Rows: 4}, losses.Batch{}, doubles{g: r.g}, []losses.Choice{part("continuous", "10", "3"), part("categorical", "0.5", "2")})
+	objective, err := losses.Compose(&losses.Outputs{Posteriors: posteriors, Rows: 4}, losses.Batch{}, doubles{g: r.g},
+		[]losses.Choice{part("continuous", "10", "3"), part("categorical", "0.5", "2")})
 	must.OK(t, err)
 	total := objective.Total
 	for i, c := range []string{"c0", "c1"} {
@@ -156,7 +158,8 @@ type doubles struct {
 }
 
 func (d doubles) Input(name string, shape ...int) (*gorgonia.Node, error) {
-	return gorgonia.NewTensor(d.g, tensor.Float64, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithInit(gorgonia.Zeroes())), nil
+	return gorgonia.NewTensor(d.g, tensor.Float64, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name),
+		gorgonia.WithInit(gorgonia.Zeroes())), nil
 }
 
 func (d doubles) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
@@ -183,7 +186,8 @@ func TestCapacities(t *testing.T) {
 	choice := choicePosterior{r.must(graph.SoftmaxRows(logits)), r.must(graph.LogSoftmaxRows(logits))}
 	out := &losses.Outputs{Posteriors: []losses.Posterior{gaussianPosterior{r.inputs["mu"], r.inputs["logvar"]}, choice}, Rows: 4}
 	var at []func(step int) float64
-	for _, ramp := range []string{"{from: 0, to: 5, steps: 25000}", "{from: 0, to: 40, steps: 300000}", "{from: 0, to: 5, steps: 25000}", "{from: 0, to: 1.1, steps: 300000}"} {
+	for _, ramp := range []string{"{from: 0, to: 5, steps: 25000}", "{from: 0, to: 40, steps: 300000}",
+		"{from: 0, to: 5, steps: 25000}", "{from: 0, to: 1.1, steps: 300000}"} {
 		spaces := "continuous"
 		if len(at) >= 2 {
 			spaces = "categorical"

@@ -156,7 +156,8 @@ func TestNamesAndCodes(t *testing.T) {
 		t.Errorf("width %d, codes %v", l.Width(), locations.Shape())
 	}
 	m := run(t, locations, samples, vs[0].Location, vs[1].Sample)
-	if !slices.Equal(floats(m, locations)[:2], floats(m, vs[0].Location)[:2]) || !slices.Equal(floats(m, samples)[9:], floats(m, vs[1].Sample)[5:]) {
+	if !slices.Equal(floats(m, locations)[:2], floats(m, vs[0].Location)[:2]) ||
+		!slices.Equal(floats(m, samples)[9:], floats(m, vs[1].Sample)[5:]) {
 		t.Error("the columns of the codes are not those of the spaces in order")
 	}
 	var _ losses.Posterior = vs[0]
@@ -253,14 +254,16 @@ func TestConfig(t *testing.T) {
 	}
 	source := "latent: [{sphere: {dim: 1, log_t: [-10, -9]}}, euclidean, {euclidean: {dim: 5}}]"
 	must.OK(t, config.Load("m.yaml", []byte(source), &s, "latent.2.euclidean.dim=4"))
-	if c, ok := s.Latent[0].Value.(*latent.Sphere); !ok || !reflect.DeepEqual(*c, latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10, Omega: 1}) {
+	if c, ok := s.Latent[0].Value.(*latent.Sphere); !ok ||
+		!reflect.DeepEqual(*c, latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10, Omega: 1}) {
 		t.Errorf("sphere %+v", s.Latent[0].Value)
 	}
 	must.Equal(t, s.Latent.Width(), 2+10+4, "width")
 	text := must.Get(config.Encode(s))(t)
 	again := s
 	again.Latent = nil
-	if err := config.Load("m.yaml", text, &again); err != nil || fmt.Sprint(again.Latent[0].Value) != fmt.Sprint(s.Latent[0].Value) || again.Latent.Width() != 16 {
+	if err := config.Load("m.yaml", text, &again); err != nil ||
+		fmt.Sprint(again.Latent[0].Value) != fmt.Sprint(s.Latent[0].Value) || again.Latent.Width() != 16 {
 		t.Errorf("%s: %v", text, err)
 	}
 	for source, want := range map[string]string{

@@ -59,7 +59,8 @@ func TestCompareBelowZero(t *testing.T) {
 	for _, c := range []struct {
 		recorded, now float64
 		same          bool
-	}{{-2.220446049250313e-16, 0, true}, {-2e-15, 0, false}, {-2.220446049250313e-16, 1e-300, false}, {2.220446049250313e-16, 0, false}, {0, -2.220446049250313e-16, false}} {
+	}{{-2.220446049250313e-16, 0, true}, {-2e-15, 0, false}, {-2.220446049250313e-16, 1e-300, false},
+		{2.220446049250313e-16, 0, false}, {0, -2.220446049250313e-16, false}} {
 		want, got := oneFile().Runs[0], oneFile().Runs[0]
 		want.Machine = &rundir.Machine{Arch: "amd64", Kernels: "avx512"}
 		got.Machine = want.Machine

@@ -28,11 +28,14 @@ func oneFile() *File {
 	f, c := &File{}, Config{configID(yamlText), yamlText}
 	for seed := range uint64(2) {
 		f.Put(c, Run{
-			Name: "a_seed" + string(rune('0'+seed)), Config: c.ID, Seed: seed, Hash: textOf(yamlText).hash(seed), Settings: strings.Repeat("b", 15) + string(rune('0'+seed)),
-			Scale: "quick", Generation: version.Generation(), Version: "v", Machine: &rundir.Machine{OS: "linux"}, Seconds: 1.5, Steps: 3,
-			Fit: &train.Fit{Reconstruction: 0.1, Variance: 0.3, Converged: true}, Codes: strings.Repeat("c", 64), Parameters: strings.Repeat("d", 64),
-			Metrics: []metrics.Result{{Name: "mig", Value: 0.30000000000000004, Better: metrics.HigherIsBetter, Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"x<y"}, Values: []float64{1e-300}}}}},
-			Stored:  map[string]json.RawMessage{"top-2.json": json.RawMessage(`{"run":"x"}`)},
+			Name: "a_seed" + string(rune('0'+seed)), Config: c.ID, Seed: seed, Hash: textOf(yamlText).hash(seed),
+			Settings: strings.Repeat("b", 15) + string(rune('0'+seed)),
+			Scale:    "quick", Generation: version.Generation(), Version: "v", Machine: &rundir.Machine{OS: "linux"}, Seconds: 1.5, Steps: 3,
+			Fit: &train.Fit{Reconstruction: 0.1, Variance: 0.3, Converged: true}, Codes: strings.Repeat("c", 64),
+			Parameters: strings.Repeat("d", 64),
+			Metrics: []metrics.Result{{Name: "mig", Value: 0.30000000000000004, Better: metrics.HigherIsBetter,
+				Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"x<y"}, Values: []float64{1e-300}}}}},
+			Stored: map[string]json.RawMessage{"top-2.json": json.RawMessage(`{"run":"x"}`)},
 		})
 	}
 	return f
@@ -198,10 +201,12 @@ func TestClean(t *testing.T) {
 }
 
 func TestPruned(t *testing.T) {
-	all := []metrics.Result{{Name: "mig", Value: 1, Grids: []metrics.Grid{{}}, Options: map[string]any{"a": 1}, Like: []string{"x"}, Notes: []string{"n"},
+	all := []metrics.Result{{Name: "mig", Value: 1, Grids: []metrics.Grid{{}}, Options: map[string]any{"a": 1},
+		Like: []string{"x"}, Notes: []string{"n"},
 		Parts: []metrics.Part{{Name: "few", Values: make([]float64, maxPart)}, {Name: "many", Values: make([]float64, maxPart+1)}}}}
 	got := pruned(all)
-	if len(got) != 1 || got[0].Grids != nil || got[0].Options != nil || got[0].Like != nil || len(got[0].Notes) != 1 || len(got[0].Parts) != 1 || got[0].Parts[0].Name != "few" || len(all[0].Parts) != 2 {
+	if len(got) != 1 || got[0].Grids != nil || got[0].Options != nil || got[0].Like != nil || len(got[0].Notes) != 1 ||
+		len(got[0].Parts) != 1 || got[0].Parts[0].Name != "few" || len(all[0].Parts) != 2 {
 		t.Errorf("%+v", got)
 	}
 }

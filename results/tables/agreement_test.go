@@ -29,7 +29,8 @@ columns:
   - {label: kept, group: b, metric: contraction-max, transform: x<0.1}
 `, header+"T,D,*,*,,,none\n"))(t)
 	r := compute(t, table, false)
-	for column, want := range map[string][]float64{"raw": {2, 3, 4, 1, 0}, "score": {2, 3, 4, 1, 0}, "gap": {2, 3, 1, 4, 0}, "kept": {3.5, 1.5, 1.5, 3.5, 0}} {
+	for column, want := range map[string][]float64{"raw": {2, 3, 4, 1, 0}, "score": {2, 3, 4, 1, 0},
+		"gap": {2, 3, 1, 4, 0}, "kept": {3.5, 1.5, 1.5, 3.5, 0}} {
 		for i, label := range []string{"e", "r", "c", "k", "none"} {
 			must.Equal(t, r.Cell(label, column).Rank, want[i], label, column, "rank")
 		}

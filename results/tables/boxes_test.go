@@ -30,7 +30,8 @@ func TestBoxes(t *testing.T) {
 		t.Errorf("%v", runs)
 	}
 	var back Result
-	if err := json.Unmarshal([]byte(text(t, r.WriteJSON)), &back); err != nil || len(back.Cell("a", "R").Runs) != 2 || back.Cell("none", "D").Runs != nil {
+	if err := json.Unmarshal([]byte(text(t, r.WriteJSON)), &back); err != nil || len(back.Cell("a", "R").Runs) != 2 ||
+		back.Cell("none", "D").Runs != nil {
 		t.Errorf("%+v, %v", back, err)
 	}
 	png := fileOf(t, r, r.Name+".png")
@@ -38,7 +39,8 @@ func TestBoxes(t *testing.T) {
 		t.Errorf("%.20q", png)
 	}
 	page := html.UnescapeString(written(t, r, show.HTML))
-	if _, figure, _ := strings.Cut(page, "<h2>D of <runs></h2>"); !strings.Contains(figure, `<img src="`+web.PNG([]byte(png))+`" alt="D of <runs>">`) {
+	if _, figure, _ := strings.Cut(page, "<h2>D of <runs></h2>"); !strings.Contains(figure, `<img src="`+
+		web.PNG([]byte(png))+`" alt="D of <runs>">`) {
 		t.Errorf("the page lacks the box plot:\n%s", page)
 	}
 }

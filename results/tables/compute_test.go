@@ -36,7 +36,8 @@ func (s seeded) Sample(_ context.Context, seed uint64) (*Sample, error) {
 			return nil, err
 		}
 	}
-	in := &metrics.Input{Factors: []factor.Factor{{Name: "row", Size: 20, Kind: factor.Ordinal}}, Codes: matrix.Matrix{Rows: 20, Cols: 1}, Exact: [][]float64{nil}}
+	in := &metrics.Input{Factors: []factor.Factor{{Name: "row", Size: 20, Kind: factor.Ordinal}},
+		Codes: matrix.Matrix{Rows: 20, Cols: 1}, Exact: [][]float64{nil}}
 	in.Exact[0] = make([]float64, 20)
 	for i := range 20 {
 		in.Codes.Data = append(in.Codes.Data, float64(seed))
@@ -60,7 +61,8 @@ func (m *reading) Compute(_ context.Context, in *metrics.Input) (metrics.Result,
 	if m.seen != nil {
 		m.seen(in)
 	}
-	r := metrics.Result{Value: in.Codes.Data[0] + m.Add, Parts: []metrics.Part{{Name: "half", Values: []float64{in.Codes.Data[0] / 2}}, {Name: "two", Values: []float64{1, 2}}}}
+	r := metrics.Result{Value: in.Codes.Data[0] + m.Add,
+		Parts: []metrics.Part{{Name: "half", Values: []float64{in.Codes.Data[0] / 2}}, {Name: "two", Values: []float64{1, 2}}}}
 	if m.Draws {
 		r.Value += in.Stream.Float64()
 	}
@@ -127,7 +129,8 @@ func TestComputeColumns(t *testing.T) {
 	counted := func(add float64) metrics.Choice {
 		return metrics.Choice{Name: "reading", Value: &reading{Add: add, seen: func(*metrics.Input) { calls++ }}}
 	}
-	x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,3.0,,\nT,D,r,d,0.75,,\nT,D,r,e,0.1,,\nT,D,r,f,2.0,,\nT,D,r,g,,,dash\nT,D,r,h,,,dash")
+	x := table(t, seeded{random: true}, &reading{},
+		"T,D,r,c,3.0,,\nT,D,r,d,0.75,,\nT,D,r,e,0.1,,\nT,D,r,f,2.0,,\nT,D,r,g,,,dash\nT,D,r,h,,,dash")
 	x.Columns = []Column{
 		{Label: "c", Metric: counted(0), Transform: "2x"},
 		{Label: "d", Metric: counted(0), Part: "half", Transform: "x"},
@@ -187,7 +190,8 @@ func TestComputeSubset(t *testing.T) {
 		}
 	}
 	large := strings.Replace(small, "levels: 3", "levels: 3, subset: 28", 1)
-	if _, err := load(large, smallCSV); large == small || err == nil || !strings.Contains(err.Error(), "subset: 28 is out of range; want 0 (all rows) to 27") {
+	if _, err := load(large, smallCSV); large == small || err == nil ||
+		!strings.Contains(err.Error(), "subset: 28 is out of range; want 0 (all rows) to 27") {
 		t.Errorf("%v", err)
 	}
 }
@@ -215,7 +219,8 @@ func TestComputeMissing(t *testing.T) {
 			x.Rows[0] = Row{Label: "r", Missing: "no model"}
 		}
 		r := compute(t, x, false)
-		if c := r.Rows[0].Cells[0]; c.Status != Missing || c.Reason != want || c.Ours != nil || c.Difference != nil || r.Reproduced != 0 || r.Printed != 1 {
+		if c := r.Rows[0].Cells[0]; c.Status != Missing || c.Reason != want || c.Ours != nil || c.Difference != nil ||
+			r.Reproduced != 0 || r.Printed != 1 {
 			t.Errorf("%+v, want %q", c, want)
 		}
 	}
@@ -268,7 +273,8 @@ func TestStatus(t *testing.T) {
 		}
 		r := compute(t, x, false)
 		c := r.Rows[0].Cells[0]
-		if c.Status != test.want || r.Count(test.want) != 1 || (r.Reproduced == 1) != (test.want == Same || test.want == Near || test.want == Stale) {
+		if c.Status != test.want || r.Count(test.want) != 1 ||
+			(r.Reproduced == 1) != (test.want == Same || test.want == Near || test.want == Stale) {
 			t.Errorf("%s: %+v, ours %v, want %s", name, c, *c.Ours, test.want)
 		}
 		if c.Difference != nil && *c.Difference != *c.Ours-*c.Theirs {

@@ -129,7 +129,8 @@ func TestLedgerMetrics(t *testing.T) {
 
 	few := mustOpen(t, base, "columns:\n", sap, "  - {label: Var., group: modularity, metric: variance, transform: exp(-x)}\n", "")
 	makeRuns(t, few, other, false, 1)
-	must.Error(t, few.Accept(contributed(t, few, other)), "metrics: it lacks a metric of the ledger's record; want this metric in the key also of the table or the row: variance: ", "without the variance")
+	must.Error(t, few.Accept(contributed(t, few, other)),
+		"metrics: it lacks a metric of the ledger's record; want this metric in the key also of the table or the row: variance: ", "without the variance")
 	also := mustOpen(t, base, "columns:\n", "also: [sap]\ncolumns:\n")
 	if left, err := also.Unrecorded(Options{Ledger: also.Ledger()}); err != nil || len(left) != 0 {
 		t.Errorf("%s left for a metric of no column, %v", names(left), err)

@@ -28,7 +28,8 @@ func TestCurves(t *testing.T) {
 			t.Errorf("%s is not the same the second time: %v", f.Name, err)
 		}
 	}
-	must.EqualSlices(t, names, []string{"negative-free-analytic-med-ln.png", "negative-free-analytic-med-log2.png", "negative-free-analytic-dci-ln.png"})
+	must.EqualSlices(t, names, []string{"negative-free-analytic-med-ln.png", "negative-free-analytic-med-log2.png",
+		"negative-free-analytic-dci-ln.png"})
 	empty, err := open(t, "negative-free-figure6").Compute(t.Context(), Options{Runs: t.TempDir()})
 	if err != nil || len(pictures(empty)) != 0 || len(pictures(quick(t, "enriching-table3"))) != 0 {
 		t.Errorf("curves without points: %v, %v", pictures(empty), err)

@@ -91,7 +91,8 @@ func TestDataSets(t *testing.T) {
 	if c := r.Cell("c", "D, large"); c.Reason != "there is no such model" || r.Cell("a", "R, later") != nil {
 		t.Errorf("%+v", c)
 	}
-	if all, err := table.Compute(context.Background(), Options{Scale: FullScale}); err != nil || all.Cell("a", "R, later").Reason != "not run yet" {
+	if all, err := table.Compute(context.Background(), Options{Scale: FullScale}); err != nil ||
+		all.Cell("a", "R, later").Reason != "not run yet" {
 		t.Errorf("%v, %+v", err, all)
 	}
 	checkSeveralWritten(t, r)
@@ -106,16 +107,19 @@ func checkSeveralWritten(t *testing.T, r *Result) {
 		t.Error(printed)
 	}
 	narrow := asText(t, r, 12)
-	if strings.Count(narrow, "\na  0") != 4 || strings.Count(narrow, "   D\n   small\n") != 1 || strings.Count(narrow, "   D\n   large\n") != 1 {
+	if strings.Count(narrow, "\na  0") != 4 || strings.Count(narrow, "   D\n   small\n") != 1 ||
+		strings.Count(narrow, "   D\n   large\n") != 1 {
 		t.Error(narrow)
 	}
 	markdown := written(t, r, show.Markdown)
-	if strings.Count(markdown, "| small | large |\n|---|---:|---:|\n| **a** |") != 2 || !strings.Contains(markdown, "\n| D | small |") || strings.Contains(markdown, "paper") ||
+	if strings.Count(markdown, "| small | large |\n|---|---:|---:|\n| **a** |") != 2 ||
+		!strings.Contains(markdown, "\n| D | small |") || strings.Contains(markdown, "paper") ||
 		strings.Count(markdown, "* D: it turns\n") != 1 {
 		t.Error(markdown)
 	}
 	page := written(t, r, show.HTML)
-	if strings.Count(page, "<table") != 2 || strings.Count(page, "<th>a</th>") != 2 || strings.Contains(page, "<svg") || strings.Contains(page, "<small>") {
+	if strings.Count(page, "<table") != 2 || strings.Count(page, "<th>a</th>") != 2 || strings.Contains(page, "<svg") ||
+		strings.Contains(page, "<small>") {
 		t.Error(page)
 	}
 	if tex := written(t, r, show.LaTeX); strings.Count(tex, `\begin{tabular}{lrr}`) != 2 || strings.Contains(tex, `\quad`) {
@@ -141,7 +145,8 @@ func TestDataSetsPrinted(t *testing.T) {
 
 // Runs shared by rows or data sets are trained once.
 func TestDataSetsShare(t *testing.T) {
-	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}", "set: {model.vae.latent: $width}",
+	table, err := openSeveral(t, severalCSV,
+		"set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}", "set: {model.vae.latent: $width}",
 		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", by_scale: {quick: {train.batch: 16}}", "")
 	must.OK(t, err)
 	must.Equal(t, names(must.Get(table.Runs(QuickScale))(t)), "a_small_quick_seed0")

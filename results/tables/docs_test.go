@@ -41,7 +41,8 @@ func TestDocs(t *testing.T) {
 	must.OK(t, err)
 	table.Scales[0].Seeds = 1
 	r := compute(t, table, false)
-	if r.Printed != 3 || r.Cell("rotation", "MPD").Status != Same || r.Cell("rotation", "Com.").Status != Known || r.Cell("VAE", "MPD").Status != Missing {
+	if r.Printed != 3 || r.Cell("rotation", "MPD").Status != Same || r.Cell("rotation", "Com.").Status != Known ||
+		r.Cell("VAE", "MPD").Status != Missing {
 		t.Errorf("%+v", r)
 	}
 }
@@ -69,7 +70,8 @@ func TestDocsTrained(t *testing.T) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 	several := "name: x\ntitle: x\nsource: x\nscales: {quick: {seeds: 1}, full: {seeds: 1}}\ncolumns: [{label: R, fit: reconstruction}]\n"
-	table, err = Load(fstest.MapFS{"x.yaml": {Data: append([]byte(several), blocks[2][1]...)}, "mine.csv": {Data: []byte("table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n")}}, "x.yaml", "")
+	table, err = Load(fstest.MapFS{"x.yaml": {Data: append([]byte(several), blocks[2][1]...)},
+		"mine.csv": {Data: []byte("table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n")}}, "x.yaml", "")
 	must.OK(t, err)
 	for scale, want := range map[string]int{QuickScale: 1, FullScale: 2} {
 		must.Equal(t, len(must.Get(table.Runs(scale))(t)), want, "several data sets", "runs")
@@ -88,7 +90,8 @@ func TestDocsRuns(t *testing.T) {
 		if !open(t, line[1]).Trains() {
 			continue // the page says how long it takes
 		}
-		for _, part := range regexp.MustCompile(`(quick|medium|long|full): (\d+)`).FindAllStringSubmatch("quick: "+line[2]+" full: "+line[3], -1) {
+		for _, part := range regexp.MustCompile(`(quick|medium|long|full): (\d+)`).FindAllStringSubmatch("quick: "+
+			line[2]+" full: "+line[3], -1) {
 			if runs, err := open(t, line[1]).Runs(part[1]); err != nil || fmt.Sprint(len(runs)) != part[2] {
 				t.Errorf("the page says that %s has %s runs at the scale %s, it plans %d (%v)", line[1], part[2], part[1], len(runs), err)
 			}
@@ -104,7 +107,8 @@ func TestDocsRuns(t *testing.T) {
 			}
 		}
 	}
-	if want := fmt.Sprintf("`negative-free`: %d at the scale medium", len(shared)); !strings.Contains(string(must.Read(t, "../../docs/papers/contrastive.md")), want) {
+	if want := fmt.Sprintf("`negative-free`: %d at the scale medium",
+		len(shared)); !strings.Contains(string(must.Read(t, "../../docs/papers/contrastive.md")), want) {
 		t.Errorf("docs/papers/contrastive.md does not say %s", want)
 	}
 }

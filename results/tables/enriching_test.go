@@ -21,7 +21,8 @@ import (
 )
 
 // goldenKeys has the names of the deterministic columns in the reference values.
-var goldenKeys = map[string]string{"Rad.": "rad", "MAD": "mad", "Var.": "var", "Diam.": "diam", "MPD": "mpd", "ME": "me_paper", "MAE": "mae",
+var goldenKeys = map[string]string{"Rad.": "rad", "MAD": "mad", "Var.": "var", "Diam.": "diam", "MPD": "mpd",
+	"ME": "me_paper", "MAE": "mae",
 	"MSE": "mse", "Max": "contraction_max", "Mean": "contraction_mean", "MIG": "mig_codewise"}
 
 // notReproduced lists the cells of table 2 that differ from the printed values.

@@ -23,7 +23,8 @@ func TestOverColumns(t *testing.T) {
 	r := &Result{Name: "x", Table: quoted}
 	for i, d := range []float64{0, 0.25, 0.5} {
 		g := 1 - d
-		r.Rows = append(r.Rows, ResultRow{Label: string(rune('a' + i)), Cells: []Cell{{Column: "D", Ours: &d, Runs: []float64{d}}, {Column: "G", Ours: &g, Runs: []float64{g}}}})
+		r.Rows = append(r.Rows, ResultRow{Label: string(rune('a' + i)),
+			Cells: []Cell{{Column: "D", Ours: &d, Runs: []float64{d}}, {Column: "G", Ours: &g, Runs: []float64{g}}}})
 	}
 	on.cache = new(tableCache)
 	on.cache.tables.Put(otherTable{name: "x"}, quoted)
@@ -110,7 +111,8 @@ func TestMeasuring(t *testing.T) {
 		{DataSet{Codes: factor.SubCodes{"b": {1}, "c": {2}}, Components: 20}, "map[b:[1] c:[2]] map[b:[1] c:[2]] 20 0"},
 	} {
 		got := c.set.adaptMetrics(list)
-		text := fmt.Sprint(got[0].Value.(*metrics.SubCodeDeviation).Codes, got[1].Value.(*metrics.DLSBD).Codes, got[2].Value.(*metrics.MIG).Components, got[3].Value.(*metrics.SAP).Components)
+		text := fmt.Sprint(got[0].Value.(*metrics.SubCodeDeviation).Codes, got[1].Value.(*metrics.DLSBD).Codes,
+			got[2].Value.(*metrics.MIG).Components, got[3].Value.(*metrics.SAP).Components)
 		if text != c.want || variance.Codes["a"] == nil || distance.Codes != nil || gap.Components != 10 {
 			t.Errorf("%+v: %s, want %s", c.set, text, c.want)
 		}
@@ -131,5 +133,6 @@ func TestUnconverged(t *testing.T) {
 		"1 of 7 runs not converged: the assignment error is 0.25",
 	}
 	must.EqualSlices(t, unconvergedNotes(cellValues{fits: fits}), want)
-	must.EqualSlices(t, unconvergedNotes(cellValues{fits: []*train.Fit{leave("70"), leave("70")}}), []string{"2 of 2 runs not converged: " + leave("70").Why}, "equal reasons")
+	must.EqualSlices(t, unconvergedNotes(cellValues{fits: []*train.Fit{leave("70"), leave("70")}}),
+		[]string{"2 of 2 runs not converged: " + leave("70").Why}, "equal reasons")
 }

@@ -192,7 +192,8 @@ func TestShortened(t *testing.T) {
 // the ledger.
 func TestDocsLedger(t *testing.T) {
 	long.NotShort(t)
-	shown := map[string]int{"papers/square.md": 0, "papers/arrow.md": 0, "papers/turntable.md": 0, "papers/hierarchical.md": 0, "papers/contrastive.md": 0, "papers/tables.md": 0, "pairs.md": 0, "energy.md": 0}
+	shown := map[string]int{"papers/square.md": 0, "papers/arrow.md": 0, "papers/turntable.md": 0,
+		"papers/hierarchical.md": 0, "papers/contrastive.md": 0, "papers/tables.md": 0, "pairs.md": 0, "energy.md": 0}
 	texts := map[string]string{}
 	for name := range shown {
 		texts[name] = page(t, name, false)
@@ -202,7 +203,8 @@ func TestDocsLedger(t *testing.T) {
 		if !table.Trains() {
 			continue
 		}
-		summary := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(table.Source) + `(; runs trained .*)?\. (No numbers are printed|\d+ of \d+ printed cells)`)
+		summary := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(table.Source) +
+			`(; runs trained .*)?\. (No numbers are printed|\d+ of \d+ printed cells)`)
 		for file, text := range texts {
 			if !summary.MatchString(text) {
 				continue

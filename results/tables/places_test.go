@@ -38,7 +38,9 @@ func TestPlaces(t *testing.T) {
 // A row can have additional metrics, and a data set can have a separate number of principal components.
 func TestAlso(t *testing.T) {
 	long.NotShort(t)
-	table, err := openSeveral(t, severalCSV, "{runs: {config: $kind.yaml,", "{runs: {also: [code-spread, {mig: {components: 3}}, {mig: {bins: 5}}], config: $kind.yaml,", "label: large,", "label: large, components: 7,")
+	table, err := openSeveral(t, severalCSV, "{runs: {config: $kind.yaml,",
+		"{runs: {also: [code-spread, {mig: {components: 3}}, {mig: {bins: 5}}], config: $kind.yaml,",
+		"label: large,", "label: large, components: 7,")
 	must.OK(t, err)
 	runs, err := table.Runs(QuickScale)
 	if err != nil || len(runs) != 4 {
@@ -69,7 +71,8 @@ func TestNoteOnDataSet(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, table, dir, false, 0)
 	r := computeFrom(t, table, dir)
-	if small, large := r.Cell("a", "D, small"), r.Cell("a", "D, large"); small.Status != Differs || large.Status != Known || large.Reason != "too few images" {
+	if small, large := r.Cell("a", "D, small"), r.Cell("a", "D, large"); small.Status != Differs ||
+		large.Status != Known || large.Reason != "too few images" {
 		t.Errorf("%+v, %+v", small, large)
 	}
 }
@@ -126,7 +129,8 @@ func TestPlaceMistakes(t *testing.T) {
 	} {
 		must.ErrorOf(openSeveral(t, severalCSV, test.old, test.new))(t, test.want, test.new)
 	}
-	must.ErrorOf(writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, on: [x]"))(t, `rows.4.on.0: "x": the table has no list of data sets`)
+	must.ErrorOf(writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, on: [x]"))(t,
+		`rows.4.on.0: "x": the table has no list of data sets`)
 }
 
 // Tables and figures of one paper share runs if they name the same folder.

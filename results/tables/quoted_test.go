@@ -47,7 +47,8 @@ func TestQuoted(t *testing.T) {
 	table := must.Get(openQuoting(t, quotedDir))(t)
 	r := must.Get(table.Compute(t.Context(), Options{Runs: filepath.Join(runs, "quoting")}))(t)
 	want := theirs.Cell("a", "D")
-	if c := r.Cell("a", "D"); c.Ours == nil || *c.Ours != *want.Ours || c.Draws != 2 || c.Deviation != want.Deviation || *c.Theirs != 0.5 || c.Status == Unprinted {
+	if c := r.Cell("a", "D"); c.Ours == nil || *c.Ours != *want.Ours || c.Draws != 2 || c.Deviation != want.Deviation ||
+		*c.Theirs != 0.5 || c.Status == Unprinted {
 		t.Errorf("%+v, want %+v", c, want)
 	}
 	if c := r.Cell("nobody", "D"); c.Status != Missing || c.Reason != "no such row in trained" {

@@ -137,18 +137,21 @@ func TestLedger(t *testing.T) {
 	if held, err := table.Held(Options{Ledger: table.Ledger()}); err != nil || held != FullScale { // 12 of 18
 		t.Errorf("held %q, %v", held, err)
 	}
-	for scales, want := range map[string]string{"quick: {seeds: 2}, mid: {seeds: 9}, full: {seeds: 20}": "mid", "quick: {seeds: 20}, full: {seeds: 30}": QuickScale} {
+	for scales, want := range map[string]string{"quick: {seeds: 2}, mid: {seeds: 9}, full: {seeds: 20}": "mid",
+		"quick: {seeds: 20}, full: {seeds: 30}": QuickScale} {
 		more := mustOpen(t, base, "quick: {seeds: 2}, full: {seeds: 3}", scales)
 		must.Equal(t, must.Get(more.Held(Options{Ledger: more.Ledger()}))(t), want, scales, "held")
 	}
 	table = mustOpen(t, base)
 	shown := fromLedger(t, table)
-	if shown.Ledger == nil || shown.Ledger.Runs != 12 || shown.Ledger.Stale != 0 || len(shown.Ledger.Versions) != 1 || !strings.Contains(shown.Summary(), "from the ledger: 12 runs of version ") {
+	if shown.Ledger == nil || shown.Ledger.Runs != 12 || shown.Ledger.Stale != 0 || len(shown.Ledger.Versions) != 1 ||
+		!strings.Contains(shown.Summary(), "from the ledger: 12 runs of version ") {
 		t.Errorf("%+v: %s", shown.Ledger, shown.Summary())
 	}
 	for i, row := range own.Rows {
 		for j, c := range row.Cells {
-			if other := shown.Rows[i].Cells[j]; c.Ours == nil || other.Ours == nil || !slices.Equal(c.Runs, other.Runs) || c.Rank != other.Rank || !slices.Equal(c.Notes, other.Notes) || c.Status != other.Status {
+			if other := shown.Rows[i].Cells[j]; c.Ours == nil || other.Ours == nil || !slices.Equal(c.Runs, other.Runs) ||
+				c.Rank != other.Rank || !slices.Equal(c.Notes, other.Notes) || c.Status != other.Status {
 				t.Errorf("%s, %s: %+v of runs, %+v in the ledger", row.Label, c.Column, c, other)
 			}
 		}
@@ -157,10 +160,12 @@ func TestLedger(t *testing.T) {
 		t.Errorf("%+v beside runs of one's own, %v", both.Ledger, err)
 	}
 	changed := mustOpen(t, base, "weight: 0.5", "weight: 0.6")
-	if left, err := changed.Unrecorded(Options{Scale: QuickScale, Ledger: changed.Ledger()}); err != nil || names(left) != "a_one_quick_seed0 a_two_quick_seed0 a_one_quick_seed1 a_two_quick_seed1" {
+	if left, err := changed.Unrecorded(Options{Scale: QuickScale, Ledger: changed.Ledger()}); err != nil ||
+		names(left) != "a_one_quick_seed0 a_two_quick_seed0 a_one_quick_seed1 a_two_quick_seed1" {
 		t.Errorf("of another row a: %s, %v", names(left), err)
 	}
-	if r := fromLedger(t, changed); r.Ledger.Runs != 8 || r.Cell("a", "MIG, one").Reason != "not run yet" || r.Cell("b", "MIG, one").Ours == nil {
+	if r := fromLedger(t, changed); r.Ledger.Runs != 8 || r.Cell("a", "MIG, one").Reason != "not run yet" ||
+		r.Cell("b", "MIG, one").Ours == nil {
 		t.Errorf("%+v of another table: %+v", r.Ledger, r.Cell("a", "MIG, one"))
 	}
 	checkKeptWritten(t, own)
@@ -174,7 +179,8 @@ func TestLedgerOtherWords(t *testing.T) {
 	put(t, table, contributed(t, table, dir))
 	want := fromLedger(t, table)
 	for _, label := range []string{"b", "another name"} {
-		words := mustOpen(t, base, "{label: b, from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {}}", "{label: "+label+", from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {weight: 1}}")
+		words := mustOpen(t, base, "{label: b, from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {}}",
+			"{label: "+label+", from: {runs: {config: tiny.yaml, set: {losses: [{reconstruction: {weight: 1}}")
 		got := fromLedger(t, words)
 		if got.Ledger == nil || got.Ledger.Runs != want.Ledger.Runs || got.Ledger.Stale != 0 {
 			t.Errorf("%s: %v; want %v", label, got.Ledger, want.Ledger)
@@ -217,18 +223,22 @@ func TestStale(t *testing.T) {
 	put(t, table, f)
 	r := fromLedger(t, table)
 	note := "1 of 2 runs stale: trained by an earlier version: "
-	if c := r.Cell("a", "MIG, one"); r.Ledger.Stale != 6 || c.Status != Outdated || len(c.Notes) == 0 || !strings.HasPrefix(c.Notes[0], note) || r.Reproduced != 0 {
+	if c := r.Cell("a", "MIG, one"); r.Ledger.Stale != 6 || c.Status != Outdated || len(c.Notes) == 0 ||
+		!strings.HasPrefix(c.Notes[0], note) || r.Reproduced != 0 {
 		t.Errorf("%+v, %+v", r.Ledger, c)
 	}
-	if printed := asText(t, r, 100); !strings.Contains(printed, note) || !strings.Contains(printed, "from stale runs: 6") || !strings.Contains(printed, "12 runs of version") {
+	if printed := asText(t, r, 100); !strings.Contains(printed, note) ||
+		!strings.Contains(printed, "from stale runs: 6") || !strings.Contains(printed, "12 runs of version") {
 		t.Error(printed)
 	}
 	counts, err := table.Counts(context.Background(), Options{Ledger: table.Ledger()})
-	if want := (Counts{Scale: QuickScale, Printed: 6, Computable: 6, Computed: 6, Stale: 6, Ledger: 12}); err != nil || len(counts) != 2 || counts[0] != want {
+	if want := (Counts{Scale: QuickScale, Printed: 6, Computable: 6, Computed: 6, Stale: 6, Ledger: 12}); err != nil ||
+		len(counts) != 2 || counts[0] != want {
 		t.Errorf("%+v, %v; want %+v", counts, err, want)
 	}
 	more := mustOpen(t, base, append(printed, "columns:\n", "also: [sap]\ncolumns:\n")...)
-	if r := fromLedger(t, more); r.Ledger.Stale != 6 || r.Cell("b", "MIG, two").Ours == nil || *r.Cell("b", "MIG, two").Ours != *fromLedger(t, table).Cell("b", "MIG, two").Ours {
+	if r := fromLedger(t, more); r.Ledger.Stale != 6 || r.Cell("b", "MIG, two").Ours == nil ||
+		*r.Cell("b", "MIG, two").Ours != *fromLedger(t, table).Cell("b", "MIG, two").Ours {
 		t.Errorf("with a metric more: %v", r.Ledger.Reasons)
 	}
 	other := mustOpen(t, base, append(printed, "metric: mig}", "metric: {mig: {bins: 7}}}")...)
@@ -269,7 +279,8 @@ func TestStaleConfig(t *testing.T) {
 // A failed run is shown as failed with the reason.
 func TestLedgerFailed(t *testing.T) {
 	dir := t.TempDir()
-	table := mustOpen(t, t.TempDir(), "config: tiny.yaml, set: {losses: [$more..., {reconstruction: {}}]}", "config: tiny.yaml, set: {train.optimizer.adam.lr: 1e30}")
+	table := mustOpen(t, t.TempDir(), "config: tiny.yaml, set: {losses: [$more..., {reconstruction: {}}]}",
+		"config: tiny.yaml, set: {train.optimizer.adam.lr: 1e30}")
 	runs := must.Get(table.Runs(QuickScale))(t)
 	outcomes, err := sweep.Execute(context.Background(), dir, runs[4:5], sweep.Options{})
 	if err != nil || outcomes[0].State != sweep.Failed {
@@ -335,17 +346,20 @@ func TestLedgerOfTables(t *testing.T) {
 func checkKeptWritten(t *testing.T, r *Result) {
 	t.Helper()
 	printed := asText(t, r, 100)
-	if !strings.Contains(printed, "\nMean ranks by group of columns, 1 for the best of 3 rows\n\n   modularity  others    all\n   one  two  one  two  mean\na  ") ||
+	if !strings.Contains(printed,
+		"\nMean ranks by group of columns, 1 for the best of 3 rows\n\n   modularity  others    all\n   one  two  one  two  mean\na  ") ||
 		!strings.Contains(printed, "\nKendall's tau between columns") || !strings.Contains(printed, "\nVar.    1.00") {
 		t.Error(printed)
 	}
-	if markdown := written(t, r, show.Markdown); !strings.Contains(markdown, "| modularity: one | modularity: two | others: one | others: two | all: mean |") {
+	if markdown := written(t, r, show.Markdown); !strings.Contains(markdown,
+		"| modularity: one | modularity: two | others: one | others: two | all: mean |") {
 		t.Error(markdown)
 	}
 	if page := written(t, r, show.HTML); strings.Count(page, "<table") != 4+2 {
 		t.Error(page)
 	}
-	if json := text(t, r.WriteJSON); !strings.Contains(json, `"agreement":{"columns":["Var.","Var.*","MIG","of row"],"groups":["modularity","others"],"ranks":[[[`) {
+	if json := text(t, r.WriteJSON); !strings.Contains(json,
+		`"agreement":{"columns":["Var.","Var.*","MIG","of row"],"groups":["modularity","others"],"ranks":[[[`) {
 		t.Error(json)
 	}
 	if ranks := fileOf(t, r, "kept-ranks.csv"); strings.Count(ranks, "\n") != 1+3*8 || !strings.Contains(ranks, "kept,a,\"Var., one\",") {
@@ -363,7 +377,8 @@ func TestDataSetCodes(t *testing.T) {
 	for i, want := range []string{"column: [1], row: [0]", "column: [0], row: [1]"} {
 		c, err := runs[i].Config.Encode()
 		compact := strings.Join(strings.Fields(string(c)), " ")
-		if err != nil || !strings.Contains(compact, "column: "+want[8:11]) && !strings.Contains(compact, want) || !strings.Contains(compact, "project: linear") {
+		if err != nil || !strings.Contains(compact, "column: "+want[8:11]) && !strings.Contains(compact, want) ||
+			!strings.Contains(compact, "project: linear") {
 			t.Errorf("%s: %v: no %s in\n%s", runs[i].Name, err, want, c)
 		}
 	}

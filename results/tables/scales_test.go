@@ -80,7 +80,8 @@ func TestColumnsOfRuns(t *testing.T) {
 	dir := t.TempDir()
 	runs := must.Get(table.Runs(QuickScale))(t)
 	makeRuns(t, table, dir, false, 1) // dlsbd cannot measure a sample
-	if c := runs[0].Config.Metrics; len(c.Final) != 3 || c.Final[1].Name != "med" || c.Final[2].Name != "med" || c.Sample != 0 || runs[1].Config.Metrics.Sample != 3 {
+	if c := runs[0].Config.Metrics; len(c.Final) != 3 || c.Final[1].Name != "med" || c.Final[2].Name != "med" ||
+		c.Sample != 0 || runs[1].Config.Metrics.Sample != 3 {
 		t.Errorf("%+v", c)
 	}
 	r := computeFrom(t, table, dir)
@@ -99,9 +100,11 @@ func TestColumnsOfRuns(t *testing.T) {
 // Two tables share runs if each also measures the other's metrics.
 func TestShared(t *testing.T) {
 	const columns = "columns:\n  - {label: D, metric: dlsbd}\n  - {label: 2D, metric: dlsbd, transform: 2x}\n  - {label: P, metric: mig, part: mig_0}\n"
-	first, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [{med: {k: 1}}]\n"+strings.Replace(columns, "mig, part: mig_0", "mig", 1))
+	first, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [{med: {k: 1}}]\n"+
+		strings.Replace(columns, "mig, part: mig_0", "mig", 1))
 	must.OK(t, err)
-	second, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [dlsbd, mig]\ncolumns:\n  - {label: D, metric: {med: {k: 1}}}\n  - {label: 2D, metric: mig}\n  - {label: P, metric: mig, transform: 2x}\n")
+	second, err := writeTable(t, trainedTable, columns,
+		"runs: both\nalso: [dlsbd, mig]\ncolumns:\n  - {label: D, metric: {med: {k: 1}}}\n  - {label: 2D, metric: mig}\n  - {label: P, metric: mig, transform: 2x}\n")
 	must.OK(t, err)
 	if first.Folder != "both" || second.Folder != "both" {
 		t.Errorf("folders %q and %q", first.Folder, second.Folder)
@@ -119,14 +122,16 @@ func TestShared(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, first, dir, false, 0)
 	x, y := computeFrom(t, first, dir), computeFrom(t, second, dir)
-	if mig := *x.Cell("a", "P").Ours; *y.Cell("a", "2D").Ours != mig || *y.Cell("a", "P").Ours != 2*mig || *x.Cell("a", "2D").Ours != 2**x.Cell("a", "D").Ours {
+	if mig := *x.Cell("a", "P").Ours; *y.Cell("a", "2D").Ours != mig || *y.Cell("a", "P").Ours != 2*mig ||
+		*x.Cell("a", "2D").Ours != 2**x.Cell("a", "D").Ours {
 		t.Errorf("%+v\n%+v", x.Rows[0], y.Rows[0])
 	}
 	if c := y.Cell("a", "D"); c.Ours == nil || *c.Ours == *x.Cell("a", "D").Ours {
 		t.Errorf("%+v", c)
 	}
 	for _, name := range []string{"../x", "a/b", ".", "-a"} {
-		if _, err := writeTable(t, trainedTable, columns, "runs: "+name+"\n"+columns); err == nil || !strings.Contains(err.Error(), "runs: ") || !strings.Contains(err.Error(), "is not a folder's name") {
+		if _, err := writeTable(t, trainedTable, columns, "runs: "+name+"\n"+columns); err == nil ||
+			!strings.Contains(err.Error(), "runs: ") || !strings.Contains(err.Error(), "is not a folder's name") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -191,10 +196,13 @@ func TestByScaleMistakes(t *testing.T) {
 	} {
 		must.ErrorOf(openSeveral(t, severalCSV, "label: large,", "label: large, "+with))(t, want, with)
 	}
-	one := []string{"  - {label: large, values: {width: 3, kind: tiny}, set: {dataset.square.side: 4}}\n", "", "  - {label: later, values: {width: 4, kind: tiny}, scales: [full]}\n", ""}
+	one := []string{"  - {label: large, values: {width: 3, kind: tiny}, set: {dataset.square.side: 4}}\n",
+		"", "  - {label: later, values: {width: 4, kind: tiny}, scales: [full]}\n", ""}
 	if _, err := openSeveral(t, severalCSV, one...); err != nil {
 		t.Error(err)
 	}
-	must.ErrorOf(openSeveral(t, severalCSV, append(one, "label: small,", "label: small, scales: [full],")...))(t, "datasets: none of them is at the scale quick")
-	must.ErrorOf(openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full],", "label: small,", "label: small, scales: [full],"))(t, "datasets: none of them is at the scale quick; want at least one")
+	must.ErrorOf(openSeveral(t, severalCSV, append(one, "label: small,", "label: small, scales: [full],")...))(t,
+		"datasets: none of them is at the scale quick")
+	must.ErrorOf(openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full],", "label: small,",
+		"label: small, scales: [full],"))(t, "datasets: none of them is at the scale quick; want at least one")
 }

@@ -46,7 +46,8 @@ func retime(t *testing.T, e sweep.Entry) {
 		names = append(names, timing.Name)
 	}
 	must.Equal(t, strings.Join(names, " "), "training finishing", e.Name, "timings")
-	e.Record.Timings = []models.Timing{{Name: "ae", Seconds: 2}, {Name: "tangent planes", Seconds: 1}, {Name: rundir.TrainingTiming, Seconds: 5}, {Name: rundir.FinishingTiming, Seconds: 4}}
+	e.Record.Timings = []models.Timing{{Name: "ae", Seconds: 2}, {Name: "tangent planes", Seconds: 1},
+		{Name: rundir.TrainingTiming, Seconds: 5}, {Name: rundir.FinishingTiming, Seconds: 4}}
 	record(t, e)
 }
 

@@ -98,7 +98,8 @@ func TestLoadMistakes(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	names := Names()
-	if want := []string{"dialects", "enriching-sentences", "enriching-table10", "enriching-table11", "enriching-table2", "enriching-table3", "enriching-table4", "enriching-table5-printed", "enriching-table5", "enriching-table6-printed", "enriching-table6", "enriching-table7", "enriching-table8", "enriching-table9",
+	if want := []string{"dialects", "enriching-sentences", "enriching-table10", "enriching-table11", "enriching-table2",
+		"enriching-table3", "enriching-table4", "enriching-table5-printed", "enriching-table5", "enriching-table6-printed", "enriching-table6", "enriching-table7", "enriching-table8", "enriching-table9",
 		"hierarchical-ablation", "hierarchical-benchmark", "hierarchical-figurea1", "hierarchical-figurea2", "hierarchical-figurea3", "hierarchical-figurea6", "hierarchical-figurea7", "hierarchical-sensitivity", "hierarchical-table1", "lsbd-groups-turntable", "lsbd-groups", "lsbd-metric-table1", "lsbd-vae-figure5", "lsbd-vae-figure6", "lsbd-vae-flatland", "lsbd-vae-table5", "lsbd-vae-table6", "lsbd-vae-table7", "lsbd-vae-table8", "lsbd-vae-table9", "modularity-ablation",
 		"negative-free-analytic", "negative-free-figure12", "negative-free-figure13", "negative-free-figure16", "negative-free-figure4", "negative-free-figure5", "negative-free-figure6", "negative-free-table1", "negative-free-table4", "negative-free-table5", "negative-free-table6", "negative-free-table7", "negative-free-table8", "pairs-check"}; !slices.Equal(names, want) {
 		t.Errorf("tables %v, want %v", names, want)
@@ -135,7 +136,8 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%+v, %v", table, err)
 	}
 	must.Write(t, "small.csv", smallCSV[:len(smallCSV)-3])
-	if _, err := Open("small.yaml"); err == nil || !strings.HasPrefix(err.Error(), "small.csv:5: the last line does not end with a line break") {
+	if _, err := Open("small.yaml"); err == nil ||
+		!strings.HasPrefix(err.Error(), "small.csv:5: the last line does not end with a line break") {
 		t.Error(err)
 	}
 }

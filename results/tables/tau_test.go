@@ -139,7 +139,8 @@ func TestTauRefuses(t *testing.T) {
 	compared, tau := openTau(t, "metric: mig}", "metric: {mig: {bins: 10}}}")
 	dir := t.TempDir()
 	makeRuns(t, compared, dir, false, 6)
-	if c := computeFrom(t, tau, dir).Cell("Var.", "of MIG"); c.Status != Missing || !strings.Contains(c.Reason, "the runs of table compared do not measure mig with the same options") {
+	if c := computeFrom(t, tau, dir).Cell("Var.", "of MIG"); c.Status != Missing ||
+		!strings.Contains(c.Reason, "the runs of table compared do not measure mig with the same options") {
 		t.Errorf("%+v", c)
 	}
 }
@@ -181,11 +182,13 @@ func TestPrintedValues(t *testing.T) {
 			t.Errorf("%s: %+v", row, c)
 		}
 	}
-	if c := r.Cell("product", "of Var."); c.Ours == nil || !(math.Abs(*c.Ours-0.8) <= 0.002) || !(c.Deviation >= 0.002 && c.Deviation <= 0.004) || c.Exact {
+	if c := r.Cell("product", "of Var."); c.Ours == nil || !(math.Abs(*c.Ours-0.8) <= 0.002) ||
+		!(c.Deviation >= 0.002 && c.Deviation <= 0.004) || c.Exact {
 		t.Errorf("product: %+v", c)
 	}
 	r = compute(t, printedTables(t, ", digits: reference/enriching-table3.csv"), false)
-	if c := r.Cell("tau", "of MIG"); c.Status != Missing || !strings.Contains(c.Reason, "reference/enriching-table3.csv:2: 0.44 does not round to a printed number of ") {
+	if c := r.Cell("tau", "of MIG"); c.Status != Missing ||
+		!strings.Contains(c.Reason, "reference/enriching-table3.csv:2: 0.44 does not round to a printed number of ") {
 		t.Errorf("%+v", c)
 	}
 }
@@ -199,7 +202,8 @@ func TestEnrichingShareRuns(t *testing.T) {
 		for _, r := range runs {
 			known[r.Hash] = true
 		}
-		for name, want := range map[string]int{"enriching-table6": 16, "enriching-table8": 4, "enriching-table9": 4, "enriching-table10": 4, "enriching-table11": 4} {
+		for name, want := range map[string]int{"enriching-table6": 16, "enriching-table8": 4, "enriching-table9": 4,
+			"enriching-table10": 4, "enriching-table11": 4} {
 			table := open(t, name)
 			runs, err := table.Runs(scale)
 			if err != nil || table.Folder != "enriching-table5" {

@@ -23,7 +23,8 @@ columns:
   - {label: d, metric: variance}
 `
 
-const timedCSV = header + "T,D,r,c,1000.00,,\nT,D,r,d,0.00,,\nT,E,r,c,0.10,,\nT,E,r,d,,,dash\nT,E,s,c,1.00,,\nT,E,s,d,1.00,,\nT,F,r,c,3.0,,\n"
+const timedCSV = header +
+	"T,D,r,c,1000.00,,\nT,D,r,d,0.00,,\nT,E,r,c,0.10,,\nT,E,r,d,,,dash\nT,E,s,c,1.00,,\nT,E,s,d,1.00,,\nT,F,r,c,3.0,,\n"
 
 // Times appear next to the printed times, without a verdict.
 func TestTimed(t *testing.T) {
@@ -34,7 +35,8 @@ func TestTimed(t *testing.T) {
 	r := compute(t, table, false)
 	c := r.Cell("one", "c")
 	switch {
-	case c.Status != Measured || c.Draws != 5 || !(*c.Ours > 0 && *c.Ours < 60) || *c.Ratio != 1000 / *c.Ours || c.Difference != nil || c.Status.Reproduced():
+	case c.Status != Measured || c.Draws != 5 || !(*c.Ours > 0 && *c.Ours < 60) || *c.Ratio != 1000 / *c.Ours ||
+		c.Difference != nil || c.Status.Reproduced():
 		t.Errorf("%+v", c)
 	case r.Cell("one", "d").Ratio != nil || r.Cell("one", "d").Status != Measured || r.Cell("two", "d").Status != Unprinted:
 		t.Errorf("%+v", r)
@@ -74,7 +76,8 @@ func TestRowsOfDatasets(t *testing.T) {
 			t.Errorf("%s: error %v\nwant %q", change, err, want)
 		}
 	}
-	mixed := strings.Replace(strings.Replace(yaml, "{file: small.csv}", "{file: small.csv, dataset: D}", 1), "label: one, dataset: D, printed: r", "label: r", 1)
+	mixed := strings.Replace(strings.Replace(yaml, "{file: small.csv}", "{file: small.csv, dataset: D}", 1),
+		"label: one, dataset: D, printed: r", "label: r", 1)
 	table := must.Get(load(mixed, timedCSV))(t)
 	if reproduced, printed := table.Coverage(); reproduced != 3 || printed != 5 {
 		t.Errorf("coverage %d of %d", reproduced, printed)

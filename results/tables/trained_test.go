@@ -114,7 +114,8 @@ func TestTrained(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "  - {label: P, metric: mig, part: mig_0}\n", "  - {label: P, metric: mig}\n")
 	must.OK(t, err)
 	full, err := table.Runs(FullScale)
-	if err != nil || len(full) != 9 || full[0].Config.Train.Epochs != 1 || full[1].Config.Train.Epochs != 7 || full[1].Config.Train.Batch != 32 {
+	if err != nil || len(full) != 9 || full[0].Config.Train.Epochs != 1 || full[1].Config.Train.Epochs != 7 ||
+		full[1].Config.Train.Batch != 32 {
 		t.Errorf("full scale: %v, %+v", err, full)
 	}
 	dir := t.TempDir()
@@ -134,7 +135,8 @@ func TestTrained(t *testing.T) {
 			t.Errorf("%+v", r.Config)
 		}
 	}
-	if got := strings.Join(names, " "); got != "a_quick_seed0 b-beta_quick_seed0 a_quick_seed1 b-beta_quick_seed1" || runs[1].Config.Train.Batch != 16 {
+	if got := strings.Join(names, " "); got != "a_quick_seed0 b-beta_quick_seed0 a_quick_seed1 b-beta_quick_seed1" ||
+		runs[1].Config.Train.Batch != 16 {
 		t.Error(got)
 	}
 	r := computeFrom(t, table, dir)
@@ -147,11 +149,13 @@ func TestTrained(t *testing.T) {
 	a, twice, rec := r.Cell("a", "D"), r.Cell("a", "2D"), r.Cell("same", "R")
 	mean := (d[0] + d[1]) / 2
 	switch {
-	case !(math.Abs(*a.Ours-mean) <= 1e-15) || !(math.Abs(*twice.Ours-2*mean) <= 1e-15) || !(math.Abs(a.Deviation-math.Abs(d[0]-d[1])/math.Sqrt2) <= 1e-12):
+	case !(math.Abs(*a.Ours-mean) <= 1e-15) || !(math.Abs(*twice.Ours-2*mean) <= 1e-15) ||
+		!(math.Abs(a.Deviation-math.Abs(d[0]-d[1])/math.Sqrt2) <= 1e-12):
 		t.Errorf("%v of %v, twice %v, deviation %v", *a.Ours, d, *twice.Ours, a.Deviation)
 	case !(math.Abs(*rec.Ours-(fit[0]+fit[1])/2) <= 1e-15) || rec.Draws != 2:
 		t.Errorf("reconstruction %v of %v", *rec.Ours, fit)
-	case *r.Cell("same", "D").Ours != *a.Ours || r.Cell("none", "D").Reason != "there is no such model" || r.Cell("long", "R").Reason != "only at the scale full":
+	case *r.Cell("same", "D").Ours != *a.Ours || r.Cell("none", "D").Reason != "there is no such model" ||
+		r.Cell("long", "R").Reason != "only at the scale full":
 		t.Errorf("%+v", r)
 	case a.Unconverged != 2 || a.Converged != nil || !strings.HasPrefix(a.Notes[0], "2 of 2 runs not converged: reconstructions leave"):
 		t.Errorf("after two epochs it has not converged: %+v", a)
@@ -190,7 +194,8 @@ func TestTrainedFailures(t *testing.T) {
 	}
 	must.Write(t, filepath.Join(other, rundir.RecordFile), kept)
 	must.Write(t, filepath.Join(path, rundir.RecordFile), "x")
-	if c := computeFrom(t, table, dir).Cell("a", "D"); !strings.HasPrefix(c.Notes[0], "1 of 2 runs failed: "+filepath.Join(path, rundir.RecordFile)+": the file is damaged") {
+	if c := computeFrom(t, table, dir).Cell("a", "D"); !strings.HasPrefix(c.Notes[0], "1 of 2 runs failed: "+
+		filepath.Join(path, rundir.RecordFile)+": the file is damaged") {
 		t.Errorf("%+v", c)
 	}
 	makeRuns(t, table, dir, false, 0)

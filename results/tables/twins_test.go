@@ -39,7 +39,8 @@ func standIns(t *testing.T) {
 		d := must.Get(s.twin.Build(0))(t)
 		real := must.Get(catalog.Named(s.name))(t)
 		key := cache.Key{Name: s.name, Options: s.options, Version: real.Value.(datasets.Public).Origin().Version}
-		set, err := cache.Ensure(t.Context(), key, func(ctx context.Context, w *cache.Writer) error { return writeSet(ctx, w, d, s.name == "smallnorb") })
+		set, err := cache.Ensure(t.Context(), key,
+			func(ctx context.Context, w *cache.Writer) error { return writeSet(ctx, w, d, s.name == "smallnorb") })
 		must.OK(t, err)
 		must.OK(t, set.Close())
 	}
@@ -104,7 +105,8 @@ func trainStep(t *testing.T, c train.Config) {
 }
 
 // published has the usual names of public data sets.
-var published = map[string]string{"dsprites": "dSprites", "shapes3d": "3D Shapes", "cars3d": "Cars3D", "smallnorb": "SmallNORB", "mpi3d": "MPI3D", "coil100": "COIL-100", "modelnet40": "ModelNet40"}
+var published = map[string]string{"dsprites": "dSprites", "shapes3d": "3D Shapes", "cars3d": "Cars3D",
+	"smallnorb": "SmallNORB", "mpi3d": "MPI3D", "coil100": "COIL-100", "modelnet40": "ModelNet40"}
 
 // TestConfigsOnReal trains one step of every experiment on a twin, using the public data set instead. It checks that
 // the config's comment names the public data set. The default test trains one experiment for each data set.
@@ -216,7 +218,8 @@ func checkStanding(t *testing.T, table *Table, twins []Stand) {
 
 // TestSweepOnReal plans a sweep over a twin with options and its public data set.
 func TestSweepOnReal(t *testing.T) {
-	plan, err := sweep.Load("sweep.yaml", []byte("base: byol/sprites\nset: {train.epochs: 1}\nproduct: {dataset: [{sprites: {channels: 3}}, dsprites]}\n"))
+	plan, err := sweep.Load("sweep.yaml",
+		[]byte("base: byol/sprites\nset: {train.epochs: 1}\nproduct: {dataset: [{sprites: {channels: 3}}, dsprites]}\n"))
 	must.OK(t, err)
 	runs, err := plan.Runs()
 	if err != nil || len(runs) != 2 {

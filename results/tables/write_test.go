@@ -58,9 +58,10 @@ func text(t *testing.T, write func(io.Writer) error) string {
 // marked returns a table with a cell of every status. The codes of the seeds have mean 1.5.
 func marked(t *testing.T) *Result {
 	t.Helper()
-	x := table(t, seeded{random: true}, &reading{}, "T,D,a_1 & b,c%,1.5,,\nT,D,a_1 & b,|d|,2.0,,\nT,D,a_1 & b,e,-9.00,,\nT,D,a_1 & b,f<,9.0,,\n"+
-		"T,D,gone,c%,0.10,,\nT,D,gone,|d|,,,dash\nT,D,gone,e,0.3,,\nT,D,gone,f<,0.4,,\n"+
-		"T,D,β,c%,1.5,,\nT,D,β,|d|,,,dash\nT,D,β,e,1.5,,\nT,D,β,f<,9.0,,")
+	x := table(t, seeded{random: true}, &reading{},
+		"T,D,a_1 & b,c%,1.5,,\nT,D,a_1 & b,|d|,2.0,,\nT,D,a_1 & b,e,-9.00,,\nT,D,a_1 & b,f<,9.0,,\n"+
+			"T,D,gone,c%,0.10,,\nT,D,gone,|d|,,,dash\nT,D,gone,e,0.3,,\nT,D,gone,f<,0.4,,\n"+
+			"T,D,β,c%,1.5,,\nT,D,β,|d|,,,dash\nT,D,β,e,1.5,,\nT,D,β,f<,9.0,,")
 	x.Title, x.Source, x.Remarks = "A <title> & more", "X 2024, table $1", []string{"A remark with *stars*."}
 	x.Rows[0].Label = "a_1 & b"
 	x.Rows = append(x.Rows, Row{Label: "gone", Missing: "there is no model"}, Row{Label: "β", From: x.Rows[0].From})
@@ -69,7 +70,8 @@ func marked(t *testing.T) *Result {
 		x.Columns = append(x.Columns, Column{Label: label, Group: "group " + string("112"[min(i, 2)]), Transform: "x",
 			Metric: metrics.Choice{Name: "reading", Value: &reading{}}, Doc: map[int]string{0: "what <c> is"}[i]})
 	}
-	x.Notes = []Note{{Rows: []string{"a_1 & b", "β"}, Columns: []string{"f<"}, Reason: "a 50% guess"}, {Rows: []string{"β"}, Columns: []string{"e"}, Reason: "none"}}
+	x.Notes = []Note{{Rows: []string{"a_1 & b", "β"}, Columns: []string{"f<"}, Reason: "a 50% guess"},
+		{Rows: []string{"β"}, Columns: []string{"e"}, Reason: "none"}}
 	return compute(t, x, false)
 }
 
@@ -97,7 +99,12 @@ b there is no model
 `
 	r := marked(t)
 	must.Equal(t, asText(t, r, 100), want)
-	if one := text(t, func(w io.Writer) error { r := marked(t); r.Seeds = 1; return show.Text(w, r, 100) }); !strings.Contains(one, "(quick scale, 1 seed)") {
+	if one := text(t, func(w io.Writer) error {
+		r := marked(t)
+		r.Seeds = 1
+		return show.Text(w, r,
+			100)
+	}); !strings.Contains(one, "(quick scale, 1 seed)") {
 		t.Error(one)
 	}
 	narrow := asText(t, r, 40)
@@ -260,7 +267,8 @@ func TestWriteJSON(t *testing.T) {
 	r := marked(t)
 	var back Result
 	must.OK(t, json.Unmarshal([]byte(text(t, r.WriteJSON)), &back))
-	if back.Name != "x" || back.Printed != 10 || len(back.Rows) != 3 || !reflect.DeepEqual(*back.Cell("β", "e").Theirs, 1.5) || back.Cell("gone", "e").Ours != nil {
+	if back.Name != "x" || back.Printed != 10 || len(back.Rows) != 3 || !reflect.DeepEqual(*back.Cell("β", "e").Theirs,
+		1.5) || back.Cell("gone", "e").Ours != nil {
 		t.Errorf("%+v", back)
 	}
 }
@@ -272,7 +280,8 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
 
 func TestWriteErrors(t *testing.T) {
 	r := marked(t)
-	for _, file := range append(show.Files(r), show.File{Name: "text", Write: func(w io.Writer) error { return show.Text(w, r, 80) }}, show.File{Name: "json", Write: r.WriteJSON}) {
+	for _, file := range append(show.Files(r),
+		show.File{Name: "text", Write: func(w io.Writer) error { return show.Text(w, r, 80) }}, show.File{Name: "json", Write: r.WriteJSON}) {
 		if err := file.Write(failing{}); err == nil || err.Error() != "table x: full" {
 			t.Errorf("%s: %v", file.Name, err)
 		}

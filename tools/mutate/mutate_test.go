@@ -29,12 +29,13 @@ func f(x, y int) bool {
 	for _, m := range found {
 		got = append(got, fmt.Sprintf("%d: %s -> %s", m.line, m.old, m.new))
 		text := string(m.apply([]byte(source)))
-		if text[:m.offset] != source[:m.offset] || text[m.offset:m.offset+len(m.new)] != m.new || text[m.offset+len(m.new):] != source[m.offset+len(m.old):] {
+		if text[:m.offset] != source[:m.offset] || text[m.offset:m.offset+len(m.new)] != m.new ||
+			text[m.offset+len(m.new):] != source[m.offset+len(m.old):] {
 			t.Errorf("%s changes more:\n%s", m, text)
 		}
 	}
-	want := []string{"9: < -> <=", "9: 9 -> 10", "10: += -> -=", "10: 2 -> 3", "10: * -> /", "11: break -> continue", "13: min -> max", "13: 0.5 -> 2", "13: == -> !=",
-		"14: true -> false", "14: && -> ||", "14: != -> ==", "14: - -> +"}
+	want := []string{"9: < -> <=", "9: 9 -> 10", "10: += -> -=", "10: 2 -> 3", "10: * -> /", "11: break -> continue",
+		"13: min -> max", "13: 0.5 -> 2", "13: == -> !=", "14: true -> false", "14: && -> ||", "14: != -> ==", "14: - -> +"}
 	must.EqualSlices(t, got, want)
 }
 

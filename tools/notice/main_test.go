@@ -22,7 +22,8 @@ func TestNoticeIsCurrent(t *testing.T) {
 	if !bytes.Equal(made.Bytes(), stored) {
 		t.Error("NOTICE is not what the modules make: run go run ./tools/notice > NOTICE")
 	}
-	for _, text := range []string{"Mozilla Public License", "github.com/hashicorp/go-retryablehttp", "SIL OPEN FONT LICENSE", "FreeType Project LICENSE", "Apache License"} {
+	for _, text := range []string{"Mozilla Public License", "github.com/hashicorp/go-retryablehttp",
+		"SIL OPEN FONT LICENSE", "FreeType Project LICENSE", "Apache License"} {
 		if !strings.Contains(made.String(), text) {
 			t.Errorf("the notice lacks %q", text)
 		}

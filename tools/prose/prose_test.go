@@ -99,7 +99,8 @@ func TestUpdate(t *testing.T) {
 	text := func(good, bad int) []sentence {
 		return sentences("x.md", []string{strings.Repeat("A fine word of text. ", good) + strings.Repeat("A word that of text. ", bad)})
 	}
-	groups := map[string][]sentence{"same": text(90, 10), "worse": text(90, 12), "better": text(95, 5), "good": text(100, 0), "new": text(90, 10)}
+	groups := map[string][]sentence{"same": text(90, 10), "worse": text(90, 12), "better": text(95, 5),
+		"good": text(100, 0), "new": text(90, 10)}
 	limit := counts{Words: 500, Hits: 10, Sentences: 100}
 	limits := map[string]counts{"same": limit, "worse": limit, "better": limit, "good": limit, "gone": limit}
 	want := map[string]counts{"same": limit, "worse": limit, "better": {Words: 500, Hits: 5, Sentences: 100}}
@@ -119,7 +120,8 @@ func TestUpdate(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "2 pages or folders") {
 		t.Errorf("check gives %v", err)
 	}
-	if s := out.String(); strings.Count(s, "at most 11 are allowed") != 1 || !strings.Contains(s, "new: 500 words, 20.0 hits") || !strings.Contains(s, "x.md:1: 1 hits, 5 words: A word that of text.") {
+	if s := out.String(); strings.Count(s, "at most 11 are allowed") != 1 ||
+		!strings.Contains(s, "new: 500 words, 20.0 hits") || !strings.Contains(s, "x.md:1: 1 hits, 5 words: A word that of text.") {
 		t.Errorf("check prints %s", s)
 	}
 	if err := checkLimits(&out, groups, lower(nil, groups)); err != nil {

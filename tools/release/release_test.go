@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(long.Run(m)) }
 
-var someFiles = []file{{"a/unravel", bytes.Repeat([]byte("program "), 5000), true}, {"a/README.md", []byte("read"), false}, {"a/b/c", nil, false}}
+var someFiles = []file{{"a/unravel", bytes.Repeat([]byte("program "), 5000), true},
+	{"a/README.md", []byte("read"), false}, {"a/b/c", nil, false}}
 
 var someDate = time.Date(2026, 12, 1, 13, 14, 15, 16, time.FixedZone("CET", 3600))
 

@@ -117,7 +117,8 @@ func strangersTest(t *testing.T, archive string) {
 	if err := json.Unmarshal([]byte(out), &version); err != nil || version.Release != "v0.1.0" || len(version.Version) != 40 {
 		t.Errorf("version: %s %v", out, err)
 	}
-	for _, name := range []string{"LICENSE", "NOTICE", "CHANGELOG.md", "unravel.1", "completion/unravel.bash", "completion/_unravel", "completion/unravel.fish"} {
+	for _, name := range []string{"LICENSE", "NOTICE", "CHANGELOG.md", "unravel.1", "completion/unravel.bash",
+		"completion/_unravel", "completion/unravel.fish"} {
 		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, fmt.Sprint(err))
 		}

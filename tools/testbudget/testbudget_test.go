@@ -32,7 +32,8 @@ func TestRead(t *testing.T) {
 	var b bytes.Buffer
 	r.print(&b, 500*time.Millisecond)
 	text := b.String()
-	for _, want := range []string{"FAIL a\n    a_test.go:7: wrong\n", "    3.00  a TestBad\n    2.00  a TestGood\n", "    6.00 (6.00)  a\n", "7.5 seconds on cores, 15 units of 500ms\n",
+	for _, want := range []string{"FAIL a\n    a_test.go:7: wrong\n", "    3.00  a TestBad\n    2.00  a TestGood\n",
+		"    6.00 (6.00)  a\n", "7.5 seconds on cores, 15 units of 500ms\n",
 		"skipped: a TestBrowser: there is no Chromium\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)

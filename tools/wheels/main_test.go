@@ -28,7 +28,8 @@ func TestWheel(t *testing.T) {
 		if name, _, err := wheel("../..", system, "7.8rc9", nil); err != nil || !strings.HasPrefix(name, "unravel-7.8rc9-py3-") {
 			t.Errorf("another version: %s, %v", name, err)
 		}
-		checkWheel(t, content, map[bool]string{true: "unravel/bin/unravel.exe", false: "unravel/bin/unravel"}[strings.HasPrefix(system, "windows/")])
+		checkWheel(t, content, map[bool]string{true: "unravel/bin/unravel.exe",
+			false: "unravel/bin/unravel"}[strings.HasPrefix(system, "windows/")])
 	}
 }
 

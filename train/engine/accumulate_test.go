@@ -38,7 +38,8 @@ func runLoop(t *testing.T, source string, onStep func(*Loop, *StepReport), overr
 // An update with k batches of n images equals an update with one batch of k n images, with the same schedule, warm-up
 // and clipping, even with smaller last batches.
 func TestAccumulate(t *testing.T) {
-	for _, schedule := range [][]string{nil, {"train.schedule=cosine", "train.warmup=1.5", "train.clip=0.05"}, {"train.schedule={step: {every: {steps: 2}}}", "train.warmup={steps: 3}"}} {
+	for _, schedule := range [][]string{nil, {"train.schedule=cosine", "train.warmup=1.5", "train.clip=0.05"},
+		{"train.schedule={step: {every: {steps: 2}}}", "train.warmup={steps: 3}"}} {
 		overrides := append([]string{"train.epochs=3"}, schedule...)
 		with := func(more ...string) []string { return append(slices.Clone(overrides), more...) }
 		var rates, norms []float64
@@ -53,7 +54,8 @@ func TestAccumulate(t *testing.T) {
 				return
 			}
 			if !(math.Abs(r.Rate-rates[updates]) <= 1e-12) || !(math.Abs(r.GradientNorm-norms[updates]) <= 1e-4*norms[updates]) {
-				t.Errorf("%v: update %d has a rate of %v and a norm of %v, want %v and %v", schedule, updates+1, r.Rate, r.GradientNorm, rates[updates], norms[updates])
+				t.Errorf("%v: update %d has a rate of %v and a norm of %v, want %v and %v",
+					schedule, updates+1, r.Rate, r.GradientNorm, rates[updates], norms[updates])
 			}
 			updates++
 		}, with("train.batch=8", "train.accumulate=3")...)
@@ -82,7 +84,8 @@ func TestAccumulateObjectives(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %s %.3f", r.Step, r.Objective, r.Rate))
 		}
 	}, "train.epochs=2", "train.accumulate=4", "train.schedule=linear")
-	must.Equal(t, fmt.Sprint(got), "[2 supervised 1.000 6 unsupervised 0.833 8 unsupervised 0.667 10 supervised 0.500 14 unsupervised 0.333 16 unsupervised 0.167]", "updates after steps, with their rates")
+	must.Equal(t, fmt.Sprint(got),
+		"[2 supervised 1.000 6 unsupervised 0.833 8 unsupervised 0.667 10 supervised 0.500 14 unsupervised 0.333 16 unsupervised 0.167]", "updates after steps, with their rates")
 	must.Equal(t, l.pos.updates, 6, "updates")
 }
 

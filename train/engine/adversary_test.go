@@ -91,7 +91,8 @@ func TestBesides(t *testing.T) {
 				}
 				b.gradients[0][0], l.plan.discriminators.Get(b.names[0]).Float32s()[0] = float32(math.NaN()), float32(math.NaN())
 				err := cmp.Or(l.trainNetworks(p, 1, r.Images), l.trainDiscriminators(p, 1, r.Images))
-				if err == nil || !strings.Contains(err.Error(), b.name+": ") || !strings.Contains(err.Error(), "NaN; try a smaller learning rate of the ") {
+				if err == nil || !strings.Contains(err.Error(), b.name+": ") ||
+					!strings.Contains(err.Error(), "NaN; try a smaller learning rate of the ") {
 					t.Errorf("a gradient that is not finite: %v", err)
 				}
 			}
@@ -229,7 +230,8 @@ func TestExactLabels(t *testing.T) {
 		}
 	}
 	task, _ := taskOf(t, sticks, "supervision={similarity: {count: 20}}")
-	if _, _, err := labels.New(task.Split.Known, task.Data).Offer(nil, 3).Exact(); err == nil || !strings.Contains(err.Error(), "no labels of them") {
+	if _, _, err := labels.New(task.Split.Known, task.Data).Offer(nil, 3).Exact(); err == nil ||
+		!strings.Contains(err.Error(), "no labels of them") {
 		t.Errorf("values of similar pairs: %v", err)
 	}
 }

@@ -44,18 +44,22 @@ func BenchmarkTrainStep(b *testing.B) {
 	for _, channels := range []int{1, 3} {
 		for _, batch := range []int{64, 128, 256} {
 			atThreads(b, fmt.Sprintf("vae/channels=%d/batch=%d", channels, batch), func(b *testing.B) {
-				benchmarkStep(b, models.NewVAE(), channels, models.Objective{Name: "unsupervised"}, []losses.Choice{binary, kl}, batch, 1, stepFlops(batch, channels, 10, 20))
+				benchmarkStep(b, models.NewVAE(), channels, models.Objective{Name: "unsupervised"}, []losses.Choice{binary, kl},
+					batch, 1, stepFlops(batch, channels, 10, 20))
 			})
 		}
 	}
 	// Compare, alternating runs, with: python3 tools/peer/adagvae.py --threads 1
 	atThreads(b, "ada-gvae/pairs=64", func(b *testing.B) {
-		benchmarkStep(b, models.NewAdaGVAE(), 1, models.Objective{Name: "pairs", Labelled: true}, []losses.Choice{binary, kl}, 128, 2, stepFlops(128, 1, 10, 20))
+		benchmarkStep(b, models.NewAdaGVAE(), 1, models.Objective{Name: "pairs", Labelled: true}, []losses.Choice{binary, kl},
+			128, 2, stepFlops(128, 1, 10, 20))
 	})
 	atThreads(b, "lsbd-vae/pairs=50", func(b *testing.B) {
 		s := models.NewLSBDVAE()
-		s.Latent = latent.Of(&latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10}, &latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10})
-		benchmarkStep(b, s, 1, models.Objective{Name: "supervised", Labelled: true}, []losses.Choice{reconstruction, kl, lsbd}, 100, 2, stepFlops(100, 1, 4, 6))
+		s.Latent = latent.Of(&latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10},
+			&latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10})
+		benchmarkStep(b, s, 1, models.Objective{Name: "supervised", Labelled: true},
+			[]losses.Choice{reconstruction, kl, lsbd}, 100, 2, stepFlops(100, 1, 4, 6))
 	})
 }
 
@@ -63,7 +67,8 @@ func mustLoss(b *testing.B, name string) losses.Choice {
 	return must.Get(losses.Named(name))(b)
 }
 
-func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objective, list []losses.Choice, images, group int, flops float64) {
+func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objective, list []losses.Choice,
+	images, group int, flops float64) {
 	m := must.Get(s.New(benchData(channels), 1))(b)
 	p := must.Get((&plan{model: m, split: &supervision.Split{}, losses: list}).compile(o, images, group))(b)
 	stream := rng.New(1, "bench")

@@ -179,7 +179,8 @@ func TestDeviceErrors(t *testing.T) {
 	var wrong *Error
 	if list, _ := vulkan.Devices(); list[0].Limits.Buffer >= 500<<20 {
 		t.Log("this GPU takes the large batch")
-	} else if !errors.As(err, &memory) || !errors.As(err, &wrong) || wrong.Key != "train.batch" || !strings.Contains(err.Error(), "images may fit instead of") {
+	} else if !errors.As(err, &memory) || !errors.As(err, &wrong) || wrong.Key != "train.batch" ||
+		!strings.Contains(err.Error(), "images may fit instead of") {
 		t.Errorf("a batch over the limits: %v", err)
 	}
 	task, settings = taskOf(t, tiny)

@@ -150,7 +150,8 @@ func (l actionLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
 
 // TestActions checks that the model and a loss get the actions of a batch.
 func TestActions(t *testing.T) {
-	task, settings := drawnTask(t, false, tiny, "model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction]", "train.epochs=1", "train.batch=16")
+	task, settings := drawnTask(t, false, tiny, "model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}",
+		"losses=[reconstruction]", "train.epochs=1", "train.batch=16")
 	task.Model = acted{task.Model, 2}
 	var asked *gorgonia.Node
 	task.Losses = append(task.Losses, losses.Choice{Name: "acts", Value: actionLoss{func(n *gorgonia.Node) { asked = n }}})

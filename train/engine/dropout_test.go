@@ -41,7 +41,8 @@ func loopWithDropout(t *testing.T, source string, rate float64) *Loop {
 	var err error
 	choice := nn.EncoderChoice{Name: "dropping", Value: dropping{rate}}
 	decoder := nn.DecoderChoice{Name: "mlp", Value: nn.NewMLP()}
-	if task.Model, err = (&models.VAE{Networks: models.Networks{Encoder: choice, Decoder: &decoder}, Latent: 4}).New(models.DataOf(task.Data), 1); err != nil {
+	if task.Model, err = (&models.VAE{Networks: models.Networks{Encoder: choice, Decoder: &decoder},
+		Latent: 4}).New(models.DataOf(task.Data), 1); err != nil {
 		t.Fatal(err)
 	}
 	l := must.Get(New(task, settings))(t)
@@ -51,7 +52,8 @@ func loopWithDropout(t *testing.T, source string, rate float64) *Loop {
 
 // Masks are new in every step, also for second batches. A continued run ends with the bits of an uninterrupted run.
 func TestDropout(t *testing.T) {
-	for name, source := range map[string]string{"judged": judged, "second batches": strings.Replace(judged, "hidden: [32, 32]}", "hidden: [32, 32], second_batch: true}", 1)} {
+	for name, source := range map[string]string{"judged": judged,
+		"second batches": strings.Replace(judged, "hidden: [32, 32]}", "hidden: [32, 32], second_batch: true}", 1)} {
 		var want, saved, got bytes.Buffer
 		whole, first, second := loopWithDropout(t, source, 0.5), loopWithDropout(t, source, 0.5), loopWithDropout(t, source, 0.5)
 		first.AddHook(Hook{Name: "stop", OnStep: func(_ context.Context, l *Loop, r *StepReport) error {

@@ -29,7 +29,8 @@ func BenchmarkScoreMatching(b *testing.B) {
 			benchmarkStep(b, vae, 1, models.Objective{Name: "unsupervised"}, elbo, batch, 1, stepFlops(batch, 1, 10, 20))
 		})
 		atThreads(b, fmt.Sprintf("%v/ice-beem", a), func(b *testing.B) {
-			benchmarkStep(b, energy, 1, models.Objective{Name: "unsupervised"}, []losses.Choice{mustLoss(b, "score-matching")}, batch, 1, 5*2*batch*features)
+			benchmarkStep(b, energy, 1, models.Objective{Name: "unsupervised"}, []losses.Choice{mustLoss(b, "score-matching")},
+				batch, 1, 5*2*batch*features)
 		})
 	}
 }

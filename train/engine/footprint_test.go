@@ -52,7 +52,8 @@ func TestFootprint(t *testing.T) {
 
 // An error suggests settings that fit, and they do fit.
 func TestFits(t *testing.T) {
-	task, settings := taskOf(t, tiny, "dataset.square.size=128", "dataset.square.side=16", "dataset.square.step=1", "supervision=none", "losses=[reconstruction, kl]",
+	task, settings := taskOf(t, tiny, "dataset.square.size=128", "dataset.square.side=16", "dataset.square.step=1",
+		"supervision=none", "losses=[reconstruction, kl]",
 		"model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 2}}", "train.batch=32")
 	l, err := New(task, settings)
 	must.OK(t, err)
@@ -60,7 +61,8 @@ func TestFits(t *testing.T) {
 	s := stepMemory{images: 1 << 30, bytes: 1 << 62, fixed: 1 << 10}
 	err = l.plan.fits(s)
 	var of *Error
-	if !errors.As(err, &of) || of.Key != "train.batch" || !strings.Contains(err.Error(), "a step with a batch of 1073741824 images of 128 x 128 x 1 would take 4.00 EiB") ||
+	if !errors.As(err, &of) || of.Key != "train.batch" ||
+		!strings.Contains(err.Error(), "a step with a batch of 1073741824 images of 128 x 128 x 1 would take 4.00 EiB") ||
 		!strings.Contains(err.Error(), "want a train.batch of ") && !strings.Contains(err.Error(), "not even a train.batch of 1") {
 		t.Fatal(err)
 	}

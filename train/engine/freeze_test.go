@@ -133,7 +133,8 @@ func TestFreezeMistakes(t *testing.T) {
 		"[target/*]":        `freeze.0: "target/*" fits only states such as target/encoder/conv1/weight, which no gradient changes; want patterns of parameters`,
 		"['*']":             "freeze: objective unsupervised: all parameters that the losses depend on are frozen; want some that learn",
 	} {
-		source := strings.Replace(followed, "encoder: {conv64-norm: {features: 12, norm: batch}}", "encoder: {conv64-norm: {features: 12, norm: none}}", 1)
+		source := strings.Replace(followed, "encoder: {conv64-norm: {features: 12, norm: batch}}",
+			"encoder: {conv64-norm: {features: 12, norm: none}}", 1)
 		if freeze == "[encoder/con*]" {
 			source = tiny
 		}

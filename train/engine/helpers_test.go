@@ -127,8 +127,10 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 	data := models.DataOf(d)
 	data.Rotations, data.Actions = split.Rotations, split.Actions
 	m := must.Get(c.Model.Value.New(data, c.Seed))(t)
-	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
-		Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip, Accumulate: c.Train.Accumulate, Average: c.Train.Average}
+	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed},
+		Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
+			Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup,
+			Clip: c.Train.Clip, Accumulate: c.Train.Accumulate, Average: c.Train.Average}
 }
 
 // loopOf prepares the training of a task.

@@ -26,7 +26,8 @@ func TestUntrained(t *testing.T) {
 	if len(names) != 4 || !strings.HasPrefix(names[0], "decoder/") {
 		t.Fatalf("untrained parameters %v, want the decoder's four", names)
 	}
-	if _, err := (&plan{model: loop.Model(), split: loop.feed.split, losses: []losses.Choice{}}).compile(loop.Model().Objectives()[0], 2, 1); err == nil {
+	if _, err := (&plan{model: loop.Model(), split: loop.feed.split,
+		losses: []losses.Choice{}}).compile(loop.Model().Objectives()[0], 2, 1); err == nil {
 		t.Error("an objective without losses compiles")
 	}
 }
@@ -71,7 +72,8 @@ func TestRotations(t *testing.T) {
 // TestLabelsOfTwoViews checks that both rows of an image have its labels and moves, and that levels differ from the
 // numbers of similar pairs.
 func TestLabelsOfTwoViews(t *testing.T) {
-	known := &supervision.Labels{Factors: []factor.Factor{{Name: "size", Size: 3, Kind: factor.Ordinal}, {Name: "x", Size: 4, Kind: factor.Ordinal}}, Images: []int{0}}
+	known := &supervision.Labels{Factors: []factor.Factor{{Name: "size", Size: 3, Kind: factor.Ordinal},
+		{Name: "x", Size: 4, Kind: factor.Ordinal}}, Images: []int{0}}
 	known, err := supervision.JoinLabels(known, &supervision.Labels{Factors: known.Factors, Pairs: []supervision.SimilarPair{{A: 0, B: 1}}})
 	must.OK(t, err)
 	l, g := labels.New(known, nil), nn.NewGraph(nn.NewParams(1))
@@ -200,7 +202,8 @@ func TestUnfulfilledObjectives(t *testing.T) {
 			"losses=["+moved+", {logic: {sentence: 'forall[mean] i: y.row(i) = 0 -> z(i) =[squared] 0'}}, hsic]")
 		must.OK(t, l.RunEpoch(t.Context()))
 		notes := strings.Join(l.Notes(), "; ")
-		if len(l.objectives) != 2 || empty != strings.HasPrefix(notes, "the loss logic: no batch fulfils the condition") || strings.Contains(notes, "logic-2: no batch") {
+		if len(l.objectives) != 2 || empty != strings.HasPrefix(notes, "the loss logic: no batch fulfils the condition") ||
+			strings.Contains(notes, "logic-2: no batch") {
 			t.Errorf("%s: notes %q of %d objectives", condition, notes, len(l.objectives))
 		}
 	}

@@ -56,7 +56,8 @@ func TestReports(t *testing.T) {
 			want, names = "supervised", "loss reconstruction kl kl-2 lsbd"
 			total += 10 * r.Values[4]
 		}
-		if r.Step != step || r.InEpoch != step || r.Of != tinySteps || r.Epoch != 1 || r.Images != 32 || r.Objective != want || strings.Join(r.Names, " ") != names {
+		if r.Step != step || r.InEpoch != step || r.Of != tinySteps || r.Epoch != 1 || r.Images != 32 ||
+			r.Objective != want || strings.Join(r.Names, " ") != names {
 			t.Errorf("step %d: %+v", step, r)
 		}
 		if !(math.Abs(r.Values[0]-total) <= 1e-5*total) {
@@ -135,7 +136,8 @@ func TestNotFinite(t *testing.T) {
 	for _, rate := range []wrongRate{-0.5, wrongRate(math.NaN()), wrongRate(math.Inf(1))} {
 		loop := loopOf(t, tiny)
 		loop.settings.Schedule = rate
-		if err := loop.Run(context.Background()); err == nil || !strings.HasPrefix(err.Error(), "step 1, objective supervised: ") || !strings.Contains(err.Error(), fmt.Sprintf("by %v; want a number from 0 on", float64(rate))) {
+		if err := loop.Run(context.Background()); err == nil ||
+			!strings.HasPrefix(err.Error(), "step 1, objective supervised: ") || !strings.Contains(err.Error(), fmt.Sprintf("by %v; want a number from 0 on", float64(rate))) {
 			t.Errorf("a schedule of %v: %v", rate, err)
 		}
 	}
@@ -174,7 +176,8 @@ func TestIdleLoss(t *testing.T) {
 		}
 		l := must.Get(New(task, settings))(t)
 		defer l.Close()
-		if got := slices.Contains(l.Notes(), "the loss still depends on no parameter that trains; it is only logged"); got != idle || len(l.Notes()) > 0 != idle {
+		if got := slices.Contains(l.Notes(),
+			"the loss still depends on no parameter that trains; it is only logged"); got != idle || len(l.Notes()) > 0 != idle {
 			t.Errorf("notes %q", l.Notes())
 		}
 	}

@@ -104,7 +104,8 @@ func TestRunningMoments(t *testing.T) {
 		if steps != l.Step() || steps < 8 || len(sizes) < 2 {
 			t.Errorf("%s: %d steps were followed, of %d, with batches of %v images", name, steps, l.Step(), sizes)
 		}
-		if i := slices.IndexFunc(params.Names(), func(n string) bool { return strings.HasPrefix(n, "target/") && strings.HasSuffix(n, "/running") }); i >= 0 {
+		if i := slices.IndexFunc(params.Names(),
+			func(n string) bool { return strings.HasPrefix(n, "target/") && strings.HasSuffix(n, "/running") }); i >= 0 {
 			t.Errorf("%s: a target has running moments: %s", name, params.Names()[i])
 		}
 	}

@@ -25,7 +25,8 @@ func sameWeights(a, b map[string][]float32) bool { return maps.EqualFunc(a, b, s
 // moved returns the change of every parameter in the first step of a task, by gradient descent.
 func moved(t *testing.T, overrides ...string) map[string][]float32 {
 	t.Helper()
-	l := loopOf(t, viewed, append([]string{"views.count=1", "train.epochs=1", "train.optimizer={sgd: {lr: 0.125, momentum: 0}}"}, overrides...)...)
+	l := loopOf(t, viewed, append([]string{"views.count=1", "train.epochs=1",
+		"train.optimizer={sgd: {lr: 0.125, momentum: 0}}"}, overrides...)...)
 	l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, _ *StepReport) error { l.Stop("one step"); return nil }})
 	before := weightsOf(l)
 	must.OK(t, l.Run(context.Background()))

@@ -53,5 +53,6 @@ func TestPopulation(t *testing.T) {
 	l := must.Get(New(task, settings))(t)
 	defer l.Close()
 	must.Equal(t, l.plan.population, 11, 11, "images held in; the losses see a population of")
-	must.Equal(t, loopOf(t, source, "supervision={pairs: {count: 5}}", "losses.+={lsbd: {planes: {row: [0, 1]}}}").plan.population, 256, "population of the losses")
+	must.Equal(t, loopOf(t, source, "supervision={pairs: {count: 5}}",
+		"losses.+={lsbd: {planes: {row: [0, 1]}}}").plan.population, 256, "population of the losses")
 }

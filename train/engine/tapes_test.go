@@ -86,7 +86,8 @@ const (
 )
 
 // deviceTasks are tasks, each with overrides.
-var deviceTasks = map[string][]string{"lsbd-vae": {tiny}, "vae": {plainVAE, "train.batch=16"}, "factorvae": {judged}, "cofhae": {sticks}, "byol": {byol, "train.optimizer={sgd: {lr: 0.01}}"},
+var deviceTasks = map[string][]string{"lsbd-vae": {tiny}, "vae": {plainVAE, "train.batch=16"}, "factorvae": {judged},
+	"cofhae": {sticks}, "byol": {byol, "train.optimizer={sgd: {lr: 0.01}}"},
 	"moco": {queued, "train.batch=20"}, "average": {averaged}, "accumulate": {descended}, "cascade-vae": {opening}, "network": {learned},
 	"delta-vae":              {modelled, "model={delta-vae: {encoder: {mlp: {hidden: [16]}}, latent: [sphere, {euclidean: {dim: 2}}]}}"},
 	"quessard":               {modelled, "model={quessard: {dim: 4, encoder: {mlp: {hidden: [16]}}}}", walks, "losses=[reconstruction, entanglement]"},

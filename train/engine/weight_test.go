@@ -15,7 +15,8 @@ import (
 )
 
 // ramped has one term with a weight that starts at 0, and one with a cyclic weight.
-var ramped = []string{"losses.1={kl: {weight: {from: 0, to: 2, steps: 5, shape: cosine}}}", "losses.2.lsbd.weight={from: 1, to: 100, steps: 2, cycle: 3}"}
+var ramped = []string{"losses.1={kl: {weight: {from: 0, to: 2, steps: 5, shape: cosine}}}",
+	"losses.2.lsbd.weight={from: 1, to: 100, steps: 2, cycle: 3}"}
 
 // The total uses the weights of the update, and the reports contain them. Batches of one update have the same weight.
 func TestChangingWeights(t *testing.T) {
@@ -78,7 +79,8 @@ func TestWeightFromZero(t *testing.T) {
 	long.NotShort(t)
 	alone := []string{"supervision=none", "model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}"}
 	ramp := func(from, to float64) *Loop {
-		return runLoop(t, tiny, nil, append(alone, fmt.Sprintf("losses=[{reconstruction: {weight: {from: %v, to: %v, steps: 3}}}, {kl: {weight: 0.5}}]", from, to))...)
+		return runLoop(t, tiny, nil,
+			append(alone, fmt.Sprintf("losses=[{reconstruction: {weight: {from: %v, to: %v, steps: 3}}}, {kl: {weight: 0.5}}]", from, to))...)
 	}
 	a, start := weightsOf(ramp(0, 1)), weightsOf(loopOf(t, tiny, append(alone, "losses=[reconstruction, kl]")...))
 	moved := 0
@@ -90,7 +92,8 @@ func TestWeightFromZero(t *testing.T) {
 	if moved == 0 {
 		t.Error("no parameter of the decoder was trained")
 	}
-	b, c := weightsOf(ramp(0.25, 0.25)), weightsOf(runLoop(t, tiny, nil, append(alone, "losses=[{reconstruction: {weight: 0.25}}, {kl: {weight: 0.5}}]")...))
+	b, c := weightsOf(ramp(0.25, 0.25)),
+		weightsOf(runLoop(t, tiny, nil, append(alone, "losses=[{reconstruction: {weight: 0.25}}, {kl: {weight: 0.5}}]")...))
 	for name := range b {
 		if !slices.Equal(b[name], c[name]) {
 			t.Errorf("%s differs from that of a constant weight", name)

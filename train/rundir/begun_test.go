@@ -42,7 +42,8 @@ func TestBeginAfterKill(t *testing.T) {
 // Results of a stage appear together or not at all.
 func TestLearnedTogether(t *testing.T) {
 	const stage = "stage"
-	l := &models.Learned{Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}, Labels: []int32{0, 1, 1}, Components: []int32{0, 1, 2},
+	l := &models.Learned{Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}},
+		Labels: []int32{0, 1, 1}, Components: []int32{0, 1, 2},
 		Parts: []int32{0, 0, 1}, Timings: []models.Timing{{Name: "a", Seconds: 1}}}
 	for _, name := range []string{ComponentsFile, PartsFile, timingsFile, AssignmentsFile, hierarchyFile} {
 		r := newRun(t)

@@ -38,9 +38,11 @@ func TestHistoryAdd(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	whole := History{{To: 5, Version: "v1", Generation: 3}, {From: 5, To: 9, Version: "v1", Generation: 2}, {From: 9, To: 9, Generation: 4}, {From: 9, To: 12, Version: "v2", Generation: 5}}
+	whole := History{{To: 5, Version: "v1", Generation: 3}, {From: 5, To: 9, Version: "v1", Generation: 2},
+		{From: 9, To: 9, Generation: 4}, {From: 9, To: 12, Version: "v2", Generation: 5}}
 	must.Equal(t, fmt.Sprint(whole.Versions(), " ", whole.Generation(), whole.Other(), whole.Identity("x"), whole.Check(12)), "v1, v2 2x<nil>")
-	if whole[1:].Generation() != 2 || whole[2:].Generation() != 4 || append(whole[:2:2], Segment{}).Generation() != 0 || History(nil).Generation() != 0 {
+	if whole[1:].Generation() != 2 || whole[2:].Generation() != 4 || append(whole[:2:2], Segment{}).Generation() != 0 ||
+		History(nil).Generation() != 0 {
 		t.Error("another generation than the earliest")
 	}
 	other := append(whole[:1:1], Segment{From: 5, To: 9, Config: "c", Other: "had x"}, Segment{From: 9, To: 12, Config: "c", Other: "had y"})

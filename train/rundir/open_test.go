@@ -85,7 +85,8 @@ func TestMoved(t *testing.T) {
 			defer r.Close()
 			must.OK(t, errors.Join(r.Present(), r.Write("a", text("1")), leave(dir)))
 			_, resumed := r.ResumeLog("log.jsonl", 0)
-			for i, err := range []error{r.Present(), r.Write("a", text("2")), r.WriteLast("figures/b", 2, text("2")), r.Remove("a"), r.RestoreVersion("a", 1), resumed} {
+			for i, err := range []error{r.Present(), r.Write("a", text("2")), r.WriteLast("figures/b", 2, text("2")),
+				r.Remove("a"), r.RestoreVersion("a", 1), resumed} {
 				if !errors.Is(err, errMoved) || !strings.Contains(err.Error(), dir) {
 					t.Errorf("call %d: error %v", i, err)
 				}
@@ -99,7 +100,8 @@ func TestMoved(t *testing.T) {
 }
 
 func TestCheckName(t *testing.T) {
-	for name, want := range map[string]bool{"a": true, "A-1.b_c": true, "": false, ".": false, "..": false, ".a": false, "a/b": false, `a\b`: false, "../../evil": false, "a b": false, "a\n": false} {
+	for name, want := range map[string]bool{"a": true, "A-1.b_c": true, "": false, ".": false, "..": false, ".a": false,
+		"a/b": false, `a\b`: false, "../../evil": false, "a b": false, "a\n": false} {
 		if err := CheckName(name); (err == nil) != want {
 			t.Errorf("%q: %v", name, err)
 		}

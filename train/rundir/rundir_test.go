@@ -63,7 +63,8 @@ func TestLife(t *testing.T) {
 	if _, err := Create(dir); !errors.Is(err, ErrExists) {
 		t.Errorf("Create again: %v", err)
 	}
-	if _, err := Open(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("%s: another process holds the run (process %d)", dir, os.Getpid())) {
+	if _, err := Open(dir); !errors.Is(err, ErrLocked) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("%s: another process holds the run (process %d)", dir, os.Getpid())) {
 		t.Errorf("Open twice: %v", err)
 	}
 	view := must.Get(View(dir))(t)
@@ -182,7 +183,8 @@ func TestWriteFails(t *testing.T) {
 		}
 		return &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	}
-	for _, write := range []func() error{func() error { return r.Write("state.json", full) }, func() error { return r.WriteLast("state.json", 2, full) }} {
+	for _, write := range []func() error{func() error { return r.Write("state.json", full) },
+		func() error { return r.WriteLast("state.json", 2, full) }} {
 		err := write()
 		if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "writing "+r.Path("state.json")+": ") {
 			t.Errorf("got %v", err)

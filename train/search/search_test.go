@@ -23,7 +23,8 @@ var braninSpace = Space{{Key: "x", Kind: Linear, Low: -5, High: 10}, {Key: "y", 
 // hartmann6 is the function of Hartmann (1973) in six dimensions. Its minimum is -3.32237.
 func hartmann6(p Point) float64 {
 	a := [4][6]float64{{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14}}
-	at := [4][6]float64{{1312, 1696, 5569, 124, 8283, 5886}, {2329, 4135, 8307, 3736, 1004, 9991}, {2348, 1451, 3522, 2883, 3047, 6650}, {4047, 8828, 8732, 5743, 1091, 381}}
+	at := [4][6]float64{{1312, 1696, 5569, 124, 8283, 5886}, {2329, 4135, 8307, 3736, 1004, 9991},
+		{2348, 1451, 3522, 2883, 3047, 6650}, {4047, 8828, 8732, 5743, 1091, 381}}
 	sum := 0.0
 	for i, c := range []float64{1, 1.2, 3, 3.2} {
 		square := 0.0
@@ -96,8 +97,8 @@ func TestTPE(t *testing.T) {
 	}
 }
 
-var mixed = Space{{Key: "lr", Kind: Log, Low: 1e-5, High: 1}, {Key: "width", Kind: LogInteger, Low: 1, High: 64}, {Key: "depth", Kind: Integer, Low: 1, High: 3},
-	{Key: "kind", Kind: Choice, Values: []string{"a", "b", "c"}}}
+var mixed = Space{{Key: "lr", Kind: Log, Low: 1e-5, High: 1}, {Key: "width", Kind: LogInteger, Low: 1, High: 64},
+	{Key: "depth", Kind: Integer, Low: 1, High: 3}, {Key: "kind", Kind: Choice, Values: []string{"a", "b", "c"}}}
 
 // onMixed has its minimum 0 at lr = 0.01, width = 8, depth = 2, kind = b.
 func onMixed(p Point) float64 {

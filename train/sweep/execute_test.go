@@ -55,7 +55,8 @@ func TestExecute(t *testing.T) {
 		t.Fatalf("%v, %d made, %+v", err, made.Load(), last)
 	}
 	for i, out := range outcomes {
-		if out.State != Finished || out.Before || out.Run.Name != planned[i].Name || out.Record.Steps == 0 || len(out.Metrics) != 1 || out.Fit == nil || out.Record.Machine.Cores < 1 {
+		if out.State != Finished || out.Before || out.Run.Name != planned[i].Name || out.Record.Steps == 0 ||
+			len(out.Metrics) != 1 || out.Fit == nil || out.Record.Machine.Cores < 1 {
 			t.Errorf("%+v", out)
 		}
 	}
@@ -120,7 +121,8 @@ func TestFailure(t *testing.T) {
 		if err != nil || made.Load() != want.made || failed != want.failed {
 			t.Fatalf("round %d: %v, %d made, %d failed, %q", round, err, made.Load(), failed, said.String())
 		}
-		if round == 0 && (outcomes[1].Problem.Error() != "out of memory" || !strings.Contains(said.String(), planned[1].Name+" failed: out of memory")) {
+		if round == 0 && (outcomes[1].Problem.Error() != "out of memory" ||
+			!strings.Contains(said.String(), planned[1].Name+" failed: out of memory")) {
 			t.Errorf("%v, %q", outcomes[1].Problem, said.String())
 		}
 		if e := Read(filepath.Join(dir, planned[1].Name)); round == 0 && (e.State != Failed || e.Record.Error != "out of memory") {
@@ -133,7 +135,8 @@ func TestFailure(t *testing.T) {
 func TestFailureInside(t *testing.T) {
 	planned := runsOf(t, "product: {train.optimizer.adam.lr: [0.001, 1e30]}")
 	outcomes, err := Execute(context.Background(), t.TempDir(), planned, Options{})
-	if err != nil || outcomes[0].State != Finished || outcomes[1].State != Failed || !strings.Contains(outcomes[1].Problem.Error(), "try a smaller learning rate") {
+	if err != nil || outcomes[0].State != Finished || outcomes[1].State != Failed ||
+		!strings.Contains(outcomes[1].Problem.Error(), "try a smaller learning rate") {
 		t.Errorf("%v\n%+v\n%+v", err, outcomes[0].Problem, outcomes[1].Problem)
 	}
 }
@@ -151,7 +154,8 @@ set: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidde
 	if !errors.As(err, &mistake) || made.Load() != 0 {
 		t.Fatalf("%d runs were made: %v", made.Load(), err)
 	}
-	if text := err.Error(); strings.Count(text, "train.hold_out: ") != 4 || strings.Count(text, "metric sap: ") != 2 || strings.Count(text, "metric total-correlation: ") != 1 || strings.Contains(text, "seed2") {
+	if text := err.Error(); strings.Count(text, "train.hold_out: ") != 4 || strings.Count(text, "metric sap: ") != 2 ||
+		strings.Count(text, "metric total-correlation: ") != 1 || strings.Contains(text, "seed2") {
 		t.Error(text)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {

@@ -128,7 +128,8 @@ func TestHistory(t *testing.T) {
 			for again := range 2 {
 				outcomes := must.Get(Execute(context.Background(), dir, runs, Options{Log: plain.Logger(&said)}))(t)
 				o := outcomes[0]
-				if own := filepath.Base(o.Dir) == "old"; own != x.own || o.State != Finished || o.Before != (x.own || again == 1) || o.Entry.Hash != o.Run.Hash || o.Other != "" {
+				if own := filepath.Base(o.Dir) == "old"; own != x.own || o.State != Finished || o.Before != (x.own || again == 1) ||
+					o.Entry.Hash != o.Run.Hash || o.Other != "" {
 					t.Errorf("%s: %s, before %v: %v %q", o.Dir, o.State, o.Before, o.Problem, o.Other)
 				}
 			}

@@ -24,7 +24,8 @@ func TestMeter(t *testing.T) {
 	m.step(0, 75, 100)
 	whole := 10 / (0.25 * 0.95)
 	s := m.status(now)
-	if want := whole * (4 - 0.75*0.95); !(math.Abs(s.Left.Seconds()-want) <= 1e-6) || s.Running != 1 || !(math.Abs(s.Part-0.75*0.95/4) <= 1e-12) {
+	if want := whole * (4 - 0.75*0.95); !(math.Abs(s.Left.Seconds()-want) <= 1e-6) || s.Running != 1 ||
+		!(math.Abs(s.Part-0.75*0.95/4) <= 1e-12) {
 		t.Errorf("%+v, want %v left", s, want)
 	}
 	// a took 40 s in total. b should take as long, and so should c and d, whose kinds are unknown.
@@ -43,7 +44,8 @@ func TestMeter(t *testing.T) {
 		t.Errorf("two at once: %+v", s)
 	}
 	// c took 60 s, a quarter of it after training. d has finished two thirds of its training, which is half of the run.
-	m.end(2, Outcome{Entry: Entry{State: Finished, Record: &rundir.Record{Seconds: 60, Timings: []models.Timing{{Name: rundir.FinishingTiming, Seconds: 15}}}}})
+	m.end(2, Outcome{Entry: Entry{State: Finished,
+		Record: &rundir.Record{Seconds: 60, Timings: []models.Timing{{Name: rundir.FinishingTiming, Seconds: 15}}}}})
 	m.step(3, 2, 3)
 	if s = m.status(now); s.Left != 30*time.Second || s.Part != (40+40+60+30)/200. {
 		t.Errorf("the last: %+v", s)

@@ -97,7 +97,8 @@ const (
 // plan writes a plan with short runs.
 func plan(t testing.TB, runs string) string {
 	dir := t.TempDir()
-	must.WriteAll(t, dir, map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\n" + runs + "set: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"})
+	must.WriteAll(t, dir, map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\n" + runs +
+		"set: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"})
 	return filepath.Join(dir, "plan.yaml")
 }
 
@@ -198,7 +199,8 @@ func TestCrash(t *testing.T) {
 	}
 	must.Equal(t, outcomes[0].Problem.Error(), "the process of the run: exit status 2; it said last: panic: something terrible")
 	t.Setenv(helperEnv, "worker")
-	if outcomes, err = Execute(context.Background(), dir, planned, Options{Start: Processes(os.Args[0]), Retry: true, Jobs: 2}); err != nil || outcomes[0].State != Finished || outcomes[1].State != Finished {
+	if outcomes, err = Execute(context.Background(), dir, planned, Options{Start: Processes(os.Args[0]), Retry: true,
+		Jobs: 2}); err != nil || outcomes[0].State != Finished || outcomes[1].State != Finished {
 		t.Errorf("again: %v, %v", err, outcomes[0].Problem)
 	}
 	if threads := outcomes[0].Record.Machine.Threads; threads < 1 {
@@ -244,7 +246,8 @@ func TestWork(t *testing.T) {
 	}
 	must.Get(Execute(context.Background(), dir, planned[:1], Options{Start: nothing, Retry: true}))(t)
 	var out bytes.Buffer
-	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, nil); err != nil || !strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
+	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, nil); err != nil ||
+		!strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
 		t.Errorf("the starter has died: %v, %s", err, out.String())
 	}
 	held := must.Get(rundir.Open(path))(t)
@@ -276,7 +279,8 @@ func TestRehearseProcesses(t *testing.T) {
 	bad := planned[0].Config
 	bad.Train.Batch = -1
 	var mistake *config.Error
-	if _, err := rehearse(t.Context(), bad, 1, false); !errors.As(err, &mistake) || mistake.Key != "train.batch" || strings.Contains(err.Error(), "unravel-rehearsal") {
+	if _, err := rehearse(t.Context(), bad, 1, false); !errors.As(err, &mistake) || mistake.Key != "train.batch" ||
+		strings.Contains(err.Error(), "unravel-rehearsal") {
 		t.Errorf("a bad config: %v", err)
 	}
 	t.Setenv(helperEnv, "crash")

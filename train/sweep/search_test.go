@@ -56,7 +56,8 @@ search:
 func TestSearch(t *testing.T) {
 	long.NotShort(t)
 	dir := t.TempDir()
-	one, four := execute(t, searchOf(t, strings.Replace(randomSearch, "runs: 6", "runs: 3", 1)), dir, 1), execute(t, searchOf(t, randomSearch), t.TempDir(), 4)
+	one, four := execute(t, searchOf(t, strings.Replace(randomSearch, "runs: 6", "runs: 3", 1)), dir, 1),
+		execute(t, searchOf(t, randomSearch), t.TempDir(), 4)
 	if len(one.List) != 3 || len(four.List) != 6 || !slices.Equal(settingsOf(one), settingsOf(four)[:3]) {
 		t.Fatalf("%q\n%q", settingsOf(one), settingsOf(four))
 	}
@@ -64,14 +65,16 @@ func TestSearch(t *testing.T) {
 	six := execute(t, searchOf(t, randomSearch), dir, 1)
 	best := six.Best()
 	for i, trial := range six.List {
-		if trial.Value != four.List[i].Value || trial.Index != i || trial.State != Finished || trial.Value != trial.Metrics[0].Value || trial.Epochs != 1 {
+		if trial.Value != four.List[i].Value || trial.Index != i || trial.State != Finished ||
+			trial.Value != trial.Metrics[0].Value || trial.Epochs != 1 {
 			t.Errorf("%+v", trial)
 		}
 		if !(trial.Value >= best.Value) {
 			t.Errorf("the best is %v, and trial %d has %v", best.Value, i, trial.Value)
 		}
 	}
-	if !slices.Equal(settingsOf(six), settingsOf(four)) || !six.List[2].Record.Ended.Equal(before) || !(six.CoreHours > 0) || six.Better != metrics.LowerIsBetter {
+	if !slices.Equal(settingsOf(six), settingsOf(four)) || !six.List[2].Record.Ended.Equal(before) ||
+		!(six.CoreHours > 0) || six.Better != metrics.LowerIsBetter {
 		t.Errorf("%q\n%q", settingsOf(six), settingsOf(four))
 	}
 	if differences, err := rundir.Check(six.List[0].Dir); err != nil || len(differences) > 0 {

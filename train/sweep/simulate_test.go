@@ -60,7 +60,8 @@ func TestSimulate(t *testing.T) {
 		}
 		span := s.Wall - s.Begin
 		use := s.Use * s.Wall / span
-		if !(math.Abs(span-c.wall) <= 1e-9) || c.what != "two cores for a run" && !(math.Abs(use-c.use) <= 1e-9) || s.Limit(machines(t, c.machines)) != c.limit {
+		if !(math.Abs(span-c.wall) <= 1e-9) || c.what != "two cores for a run" && !(math.Abs(use-c.use) <= 1e-9) ||
+			s.Limit(machines(t, c.machines)) != c.limit {
 			t.Errorf("%s: %v s, use %v, limit %q; want %v s, %v, %q", c.what, span, use, s.Limit(machines(t, c.machines)), c.wall, c.use, c.limit)
 		}
 	}
@@ -106,7 +107,8 @@ func TestParseMachines(t *testing.T) {
 	if err != nil || m.Places() != 64*32 || m.Start != 2.5 || m.Ops != 10000 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if got, want := strings.Join(m.Assumed, ","), "spread=0.1,array=1001,ops=10000,latency=0.3,bandwidth=1000,checkpoint=5,interval=30,run=1000,folder=15"; got != want {
+	if got, want := strings.Join(m.Assumed, ","),
+		"spread=0.1,array=1001,ops=10000,latency=0.3,bandwidth=1000,checkpoint=5,interval=30,run=1000,folder=15"; got != want {
 		t.Errorf("assumed: %s; want %s", got, want)
 	}
 	for text, want := range map[string]string{

@@ -68,14 +68,17 @@ product:
 		seen[r.Hash], seen[r.Name] = true, true
 	}
 	for at, want := range map[int]string{
-		0: "plain_side1_batch16_latent2_optimizer-adam-lr-0.1_seed4", 1: "plain_side1_batch16_latent2_optimizer-adam-lr-0.1_seed7", 2: "plain_side1_batch16_latent2_optimizer-adam-lr-0.01_seed4",
-		4: "plain_side1_batch16_latent3_optimizer-adam-lr-0.1_seed4", 8: "plain_side2_batch32_latent2_optimizer-adam-lr-0.1_seed4", 31: "strong-_side2_batch32_latent3_optimizer-adam-lr-0.01_seed7",
+		0: "plain_side1_batch16_latent2_optimizer-adam-lr-0.1_seed4",
+		1: "plain_side1_batch16_latent2_optimizer-adam-lr-0.1_seed7", 2: "plain_side1_batch16_latent2_optimizer-adam-lr-0.01_seed4",
+		4: "plain_side1_batch16_latent3_optimizer-adam-lr-0.1_seed4",
+		8: "plain_side2_batch32_latent2_optimizer-adam-lr-0.1_seed4", 31: "strong-_side2_batch32_latent3_optimizer-adam-lr-0.01_seed7",
 	} {
 		must.Equal(t, runs[at].Name, want, "run", at)
 	}
 	last := runs[31].Config
 	text, err := last.Encode()
-	if err != nil || last.Seed != 7 || last.Train.Batch != 32 || !strings.Contains(string(text), "latent: 3") || !strings.Contains(string(text), "lr: 0.01") ||
+	if err != nil || last.Seed != 7 || last.Train.Batch != 32 || !strings.Contains(string(text), "latent: 3") ||
+		!strings.Contains(string(text), "lr: 0.01") ||
 		!strings.Contains(string(text), "weight: 4.0") || !strings.Contains(string(text), "side: 2") {
 		t.Errorf("%v\n%s", err, text)
 	}
@@ -136,7 +139,8 @@ func TestMistakes(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, s := range []string{"base: quickstart", "base: quickstart\nlist: [{name: a, x.y: {z: [1]}}]", "product: {a: [[], {}]}", "zip: {a: [1], b: [2]}", "seeds: [0, 1]\nbase: x"} {
+	for _, s := range []string{"base: quickstart", "base: quickstart\nlist: [{name: a, x.y: {z: [1]}}]",
+		"product: {a: [[], {}]}", "zip: {a: [1], b: [2]}", "seeds: [0, 1]\nbase: x"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -176,7 +180,8 @@ func TestHash(t *testing.T) {
 	} {
 		must.Equal(t, got, want, what, "the hash is another one")
 	}
-	for _, o := range []string{"seed=1", "train.epochs=3", "train.batch=16", "metrics=[mig]", "losses.1.kl.weight=2", "model.vae.latent=3", "train.hold_out=0.1"} {
+	for _, o := range []string{"seed=1", "train.epochs=3", "train.batch=16", "metrics=[mig]", "losses.1.kl.weight=2",
+		"model.vae.latent=3", "train.hold_out=0.1"} {
 		if hash(tiny, o) == want {
 			t.Errorf("%s: the hash is the same", o)
 		}
@@ -268,7 +273,8 @@ func TestForecastsReadOnly(t *testing.T) {
 	if err != nil || len(list) != 4 {
 		t.Fatal(list, err)
 	}
-	if list[0].State != Finished || list[1].Takes != 7*time.Minute || list[1].Unknown || !list[2].Unknown || list[3].Unknown || list[3].Takes <= 0 {
+	if list[0].State != Finished || list[1].Takes != 7*time.Minute || list[1].Unknown || !list[2].Unknown ||
+		list[3].Unknown || list[3].Takes <= 0 {
 		t.Errorf("got %+v", list)
 	}
 }
@@ -287,7 +293,8 @@ func TestForecasts(t *testing.T) {
 		}
 	}
 	r := Read(filepath.Join(dir, runs[0].Name)).Record
-	if want := max(r.Ended.Sub(r.Begun).Seconds(), r.Seconds); !(list[1].Takes.Seconds()-want <= 1e-6) || !(want-list[1].Takes.Seconds() <= 1e-6) {
+	if want := max(r.Ended.Sub(r.Begun).Seconds(), r.Seconds); !(list[1].Takes.Seconds()-want <= 1e-6) ||
+		!(want-list[1].Takes.Seconds() <= 1e-6) {
 		t.Errorf("run 1 differs from a finished one in its seed only, which took %v s; forecast %v", want, list[1].Takes)
 	}
 	if after, err := Folders(dir); err != nil || !slices.Equal(before, after) {
@@ -311,7 +318,8 @@ func TestForecastsLimit(t *testing.T) {
 		return &train.Estimate{Training: float64(c.Train.Epochs), Measure: 1}, nil
 	}
 	observe := func(run string, nth, most int) { said = append(said, fmt.Sprint(run, " ", nth, " ", most)) }
-	list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse, Limit: time.Nanosecond, Observe: observe}, nil)
+	list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan),
+		Forecasting{Rehearse: rehearse, Limit: time.Nanosecond, Observe: observe}, nil)
 	if err != nil || len(rehearsed) != 1 || len(said) != 1 || !strings.HasSuffix(said[0], " 1 3") {
 		t.Fatalf("rehearsed %v, said %q, %v", rehearsed, said, err)
 	}
@@ -335,7 +343,8 @@ func TestForecastsWeights(t *testing.T) {
 		return &train.Estimate{Training: 1}, nil
 	}
 	plan := "product: {losses.0.reconstruction.weight: [0.5, 2.5, 1e-7], train.optimizer: [{adam: {lr: 1e-7}}, {adam: {lr: 0.25}}]}\n"
-	if list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse}, nil); err != nil || len(list) != 6 || count != 1 {
+	if list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse},
+		nil); err != nil || len(list) != 6 || count != 1 {
 		t.Errorf("%d rehearsals of %d runs, %v", count, len(list), err)
 	}
 }

@@ -45,11 +45,13 @@ var settings = map[string]string{
 }
 
 // encoderSettings are for small networks.
-var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm": "features: 24", "locatello": "features: 24", "mlp": "hidden: [24, 16]", "dense-norm": "hidden: [24, 16]",
+var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm": "features: 24",
+	"locatello": "features: 24", "mlp": "hidden: [24, 16]", "dense-norm": "hidden: [24, 16]",
 	"small-conv": "width: 4, features: 24", "resnet18": "width: 4", "resnet-ae": "width: 8, features: 24"}
 
 // withDecoder lists the models with a decoder.
-var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "quessard", "forward-vae", "gvae", "ml-vae", "ada-gvae", "ada-ml-vae", "slow-vae", "joint-vae", "cascade-vae", "cofhae"}
+var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "quessard", "forward-vae", "gvae", "ml-vae",
+	"ada-gvae", "ada-ml-vae", "slow-vae", "joint-vae", "cascade-vae", "cofhae"}
 
 // setting describes a case.
 type setting struct {
@@ -157,7 +159,8 @@ func (s setting) build(t *testing.T) testCase {
 		both = s.more
 	}
 	must.OK(t, config.Load(s.String(), fmt.Appendf(nil, "model: {%s: {%s}}", s.model, both), &read))
-	data := models.Data{Height: s.h, Width: s.w, Channels: s.c, Hierarchy: tree, Rotations: 1, Actions: []supervision.Action{{Name: "a+1", Step: 1}, {Name: "a-1", Step: -1}},
+	data := models.Data{Height: s.h, Width: s.w, Channels: s.c, Hierarchy: tree, Rotations: 1,
+		Actions: []supervision.Action{{Name: "a+1", Step: 1}, {Name: "a-1", Step: -1}},
 		Factors: []factor.Factor{{Name: "a", Size: 4, Kind: factor.Circular}, {Name: "b", Size: 4, Kind: factor.Circular},
 			{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}}}
 	m, err := read.Model.Value.New(data, 1)

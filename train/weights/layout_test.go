@@ -117,7 +117,8 @@ func relu(x []float64) []float64 {
 // images, transposed convolutions, batch norm.
 func TestPyTorchLayout(t *testing.T) {
 	long.NotShort(t)
-	for _, more := range []string{"encoder: {conv64: {features: 24}}, decoder: conv64", "encoder: {conv64-norm: {features: 24, norm: batch}}, decoder: mlp"} {
+	for _, more := range []string{"encoder: {conv64: {features: 24}}, decoder: conv64",
+		"encoder: {conv64-norm: {features: 24, norm: batch}}, decoder: mlp"} {
 		c := newCase(t, "ae", more, 32, 32, 3)
 		p := torch{t, c.file(t, "", weights.PyTorch)}
 		const n = 2

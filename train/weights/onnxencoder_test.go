@@ -55,7 +55,8 @@ func TestONNXEncoder(t *testing.T) {
 		"no batch":         {3, []int{0, 3, h, w}, nil, nil, "a fixed batch of 0 images, which is out of range"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file, err := onnx.Encode(&onnx.Model{Graph: onnx.Graph{Name: "g", Nodes: []onnx.Node{{Op: "Flatten", Inputs: []string{"x"}, Outputs: []string{"y"}}},
+			file, err := onnx.Encode(&onnx.Model{Graph: onnx.Graph{Name: "g",
+				Nodes:  []onnx.Node{{Op: "Flatten", Inputs: []string{"x"}, Outputs: []string{"y"}}},
 				Inputs: []onnx.Value{{Name: "x", Shape: c.shape}}, Outputs: []onnx.Value{{Name: "y", Shape: []int{n, n}}}}})
 			must.OK(t, err)
 			path := must.Write(t, filepath.Join(t.TempDir(), "e.onnx"), file)
@@ -76,7 +77,8 @@ func TestONNXEncoder(t *testing.T) {
 			if codes.Rows != 150 || codes.Cols != h*w*c.channels || len(codes.Data) != codes.Rows*codes.Cols {
 				t.Fatalf("codes have shape [%d, %d], and %d elements", codes.Rows, codes.Cols, len(codes.Data))
 			}
-			if batch := map[bool]int{true: 4, false: 64}[c.shape[0] == 4]; done[0] != 0 || done[1] != batch || !slices.IsSorted(done) || done[len(done)-1] >= 150 {
+			if batch := map[bool]int{true: 4, false: 64}[c.shape[0] == 4]; done[0] != 0 || done[1] != batch ||
+				!slices.IsSorted(done) || done[len(done)-1] >= 150 {
 				t.Errorf("images encoded before each batch: %v; want batches of %d", done, batch)
 			}
 			at := func(list []float64, channel int, otherwise float64) float64 {

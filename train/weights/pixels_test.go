@@ -22,7 +22,8 @@ func pixelEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.N
 		"crop":    func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Crop(x, 5, 6) },
 	}
 	for _, kind := range []layer.PoolKind{layer.Max, layer.Average} {
-		for _, o := range []layer.PoolOptions{{Size: 2}, {Size: 3, Stride: 2}, {Size: 3, Stride: 2, Valid: true}, {Size: 2, Stride: 3}, {Size: 9, Stride: 4}} {
+		for _, o := range []layer.PoolOptions{{Size: 2}, {Size: 3, Stride: 2}, {Size: 3, Stride: 2, Valid: true},
+			{Size: 2, Stride: 3}, {Size: 9, Stride: 4}} {
 			o.Kind = kind
 			operations[fmt.Sprintf("pool %+v", o)] = func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Pool(x, o) }
 		}

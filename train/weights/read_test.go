@@ -78,7 +78,8 @@ func TestLoadMismatch(t *testing.T) {
 			continue
 		}
 		of := source.Model.Params().Get("latent/code/weight").Float32s()
-		if n := len(loaded.Names) + len(loaded.Missing) + len(loaded.Misfits); n != 4 || loaded.Tensors != len(loaded.Names) || of[0] != 1 || of[len(of)-1] != float32(len(of)) {
+		if n := len(loaded.Names) + len(loaded.Missing) + len(loaded.Misfits); n != 4 ||
+			loaded.Tensors != len(loaded.Names) || of[0] != 1 || of[len(of)-1] != float32(len(of)) {
 			t.Errorf("%s: %+v, weights %v", c.name, loaded, of)
 		}
 		must.Equal(t, len(loaded.Misfits) == 1, strings.Contains(c.want, "has shape"), c.name, "misfits", loaded.Misfits)

@@ -19,7 +19,8 @@ import (
 // kubernetesTest returns a job with texts that need quotes.
 func kubernetesTest() (*Kubernetes, *Job) {
 	return &Kubernetes{Image: "reg.example:5000/u@sha256:0", Claim: "data.1", Mount: "/shared", Namespace: "no", User: 1000, Group: 100},
-		&Job{Name: "unravel-1e3-0a", Command: []string{"/x/unravel", "sweep", "yes: #1 $(HOME)\n\"'é.yaml", "--out", "null"}, Env: []string{"UNRAVEL_DATA=/d: x", "A=0x1", "B="},
+		&Job{Name: "unravel-1e3-0a", Command: []string{"/x/unravel", "sweep", "yes: #1 $(HOME)\n\"'é.yaml", "--out", "null"},
+			Env:  []string{"UNRAVEL_DATA=/d: x", "A=0x1", "B="},
 			Work: "/shared/~ a", Dir: "/shared/runs", Tasks: 100000, Request: Request{CPUs: 4, Memory: 3<<30 + 1, Time: 90 * time.Minute, Limit: 64}}
 }
 
@@ -46,9 +47,12 @@ func TestKubernetesText(t *testing.T) {
 		"metadata.generateName": "unravel-1e3-0a-", "metadata.namespace": "no", "metadata.labels.unravel/job": "unravel-1e3-0a",
 		"spec.completions": uint64(100000), "spec.parallelism": uint64(64), "spec.maxFailedIndexes": uint64(10000), "spec.template.spec.restartPolicy": "Never",
 		"spec.template.spec.activeDeadlineSeconds": uint64(5400), "spec.template.spec.securityContext.runAsUser": uint64(1000),
-		container + "image": "reg.example:5000/u@sha256:0", container + "command.0": "unravel", container + "args.1": "yes: #1 $$(HOME)\n\"'é.yaml", container + "args.3": "null",
-		container + "args.6": "100000", container + "workingDir": "/shared/~ a", container + "env.0.value": "/d: x", container + "env.1.value": "0x1", container + "env.2.value": "",
-		container + "resources.limits.cpu": "4", container + "resources.requests.memory": "3073Mi", container + "volumeMounts.0.mountPath": "/shared",
+		container + "image": "reg.example:5000/u@sha256:0", container + "command.0": "unravel",
+		container + "args.1": "yes: #1 $$(HOME)\n\"'é.yaml", container + "args.3": "null",
+		container + "args.6": "100000", container + "workingDir": "/shared/~ a", container + "env.0.value": "/d: x",
+		container + "env.1.value": "0x1", container + "env.2.value": "",
+		container + "resources.limits.cpu": "4", container + "resources.requests.memory": "3073Mi",
+		container + "volumeMounts.0.mountPath": "/shared",
 	} {
 		must.Equal(t, dig(path), want, path)
 	}
@@ -125,7 +129,8 @@ func TestKubernetesLook(t *testing.T) {
 		t.Errorf("a job that was deleted: %+v, %v", got, err)
 	}
 	fakeKubectl(t, `echo 'Unable to connect to the server: dial tcp' >&2; exit 1`)
-	if _, err := (&Kubernetes{}).Look(t.Context(), "id"); err == nil || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "Unable to connect") {
+	if _, err := (&Kubernetes{}).Look(t.Context(), "id"); err == nil || errors.Is(err, ErrUnknown) ||
+		!strings.Contains(err.Error(), "Unable to connect") {
 		t.Errorf("no server: %v", err)
 	}
 }
@@ -144,7 +149,8 @@ END
 	if id, err := k.Find(t.Context(), "name"); id != "name-new" || err != nil {
 		t.Errorf("%q, %v", id, err)
 	}
-	for _, nonsense := range []string{"echo '{'", "echo nothing here", "exit 3", `echo '{"items": [{"spec": {}}]}'`, `echo '{"items": [{"spec": {"completions": 1}}]}'`} {
+	for _, nonsense := range []string{"echo '{'", "echo nothing here", "exit 3", `echo '{"items": [{"spec": {}}]}'`,
+		`echo '{"items": [{"spec": {"completions": 1}}]}'`} {
 		fakeKubectl(t, nonsense)
 		if id, err := k.Find(t.Context(), "name"); err == nil {
 			t.Errorf("%s: %q", nonsense, id)

@@ -30,17 +30,20 @@ func commands(t *testing.T, scripts map[string]string) {
 }
 
 func TestSlurmText(t *testing.T) {
-	j := &Job{Name: "unravel-a", Command: []string{"/x y/unravel", "sweep", "it's.yaml"}, Env: []string{"UNRAVEL_DATA=/a b"}, Work: "/w", Dir: "/d/100%", Tasks: 8,
+	j := &Job{Name: "unravel-a", Command: []string{"/x y/unravel", "sweep", "it's.yaml"},
+		Env: []string{"UNRAVEL_DATA=/a b"}, Work: "/w", Dir: "/d/100%", Tasks: 8,
 		Request: Request{Partition: "long", Time: 90 * time.Minute, CPUs: 4, Memory: 2 << 30, Limit: 3}}
 	text := must.Get(Slurm{}.Text(j))(t)
-	for _, want := range []string{"#!/bin/bash\n", "--array=0-7%3\n", "--partition=long\n", "--time=0-01:30:00\n", "--signal=B:TERM@60\n", "--cpus-per-task=4\n", "--mem=2097152K\n", "--requeue\n",
+	for _, want := range []string{"#!/bin/bash\n", "--array=0-7%3\n", "--partition=long\n", "--time=0-01:30:00\n",
+		"--signal=B:TERM@60\n", "--cpus-per-task=4\n", "--mem=2097152K\n", "--requeue\n",
 		"--output=/d/100%%/.jobs/unravel-a-%a.txt\n", "export UNRAVEL_DATA='/a b'\n", `'/x y/unravel' sweep 'it'\''s.yaml' --index --of 8 --no-wait &`, "scontrol requeue \"$me\"\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 	j.Time = 0 // the partition's time
-	if text, err := (Slurm{}).Text(j); err != nil || !strings.Contains(string(text), "--signal=B:TERM@60\n") || strings.Contains(string(text), "--time") {
+	if text, err := (Slurm{}).Text(j); err != nil || !strings.Contains(string(text), "--signal=B:TERM@60\n") ||
+		strings.Contains(string(text), "--time") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	j.Work = "a\nb"
@@ -155,7 +158,8 @@ func TestFollow(t *testing.T) {
 				}
 			}
 			outcomes, err := Execute(t.Context(), f, Job{Name: "n", Dir: dir}, []sweep.Run{run}, Options{Every: time.Millisecond})
-			if test.want == "" && (err != nil || outcomes[0].State != sweep.Finished) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			if test.want == "" && (err != nil || outcomes[0].State != sweep.Finished) ||
+				test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("%v, %+v", err, outcomes)
 			}
 			must.Equal(t, f.submitted, test.submitted, "submitted", "times")
@@ -172,7 +176,8 @@ func TestFollow(t *testing.T) {
 		t.Errorf("stopped: %v", err)
 	}
 	f.works = func(int) { _, _ = sweep.Execute(t.Context(), dir, []sweep.Run{run}, sweep.Options{}) } // an error shows below
-	if out, err := Execute(t.Context(), f, Job{Name: "n", Dir: dir}, []sweep.Run{run}, Options{Every: time.Millisecond}); err != nil || out[0].State != sweep.Finished || f.submitted != 1 {
+	if out, err := Execute(t.Context(), f, Job{Name: "n", Dir: dir}, []sweep.Run{run},
+		Options{Every: time.Millisecond}); err != nil || out[0].State != sweep.Finished || f.submitted != 1 {
 		t.Errorf("followed again: %v, submitted %d times", err, f.submitted)
 	}
 }

@@ -102,7 +102,8 @@ func TestRemarksOnOrder(t *testing.T) {
 	} {
 		random := rng.New(1, "codes")
 		const n = 300
-		in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: 2}, Factors: []factor.Factor{{Name: "a", Size: 6}, {Name: "b", Size: 4}}, Exact: [][]float64{nil, nil}}
+		in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: 2},
+			Factors: []factor.Factor{{Name: "a", Size: 6}, {Name: "b", Size: 4}}, Exact: [][]float64{nil, nil}}
 		for range n {
 			in.Levels = append(in.Levels, random.IntN(6), random.IntN(4))
 		}
@@ -131,7 +132,8 @@ func TestMeasure(t *testing.T) {
 	if err != nil || len(r) != 1 || r[0].Value != 3 || r[0].Name != "waiting" {
 		t.Errorf("%v, %v", r, err)
 	}
-	if _, err = e(func() (metrics.Result, error) { return metrics.Result{}, errors.New("too few") }).measure(t.Context(), 0, time.Hour, never); err == nil || err.Error() != "metric waiting: too few" {
+	if _, err = e(func() (metrics.Result, error) { return metrics.Result{}, errors.New("too few") }).measure(t.Context(),
+		0, time.Hour, never); err == nil || err.Error() != "metric waiting: too few" {
 		t.Error(err)
 	}
 	// slow must be called, because only slow ends the computation

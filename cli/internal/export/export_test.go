@@ -51,7 +51,8 @@ func write(t *testing.T, dir string, d datasets.Dataset, shard int64) *export.Se
 func same(t *testing.T, got, want datasets.Dataset, values bool) {
 	t.Helper()
 	h, w, c := want.ImageShape()
-	if gh, gw, gc := got.ImageShape(); gh != h || gw != w || gc != c || got.Len() != want.Len() || datasets.RealValued(got) != datasets.RealValued(want) {
+	if gh, gw, gc := got.ImageShape(); gh != h || gw != w || gc != c || got.Len() != want.Len() ||
+		datasets.RealValued(got) != datasets.RealValued(want) {
 		t.Fatalf("%d images of %d x %d x %d, want %d of %d x %d x %d", got.Len(), gh, gw, gc, want.Len(), h, w, c)
 	}
 	a, b := make([]float32, h*w*c), make([]float32, h*w*c)

@@ -12,7 +12,8 @@ import (
 func trained(values, deviations []float64, runs []int, theirs, lengths []float64, unlearned []int) *tables.Result {
 	r := &tables.Result{Name: "t", Scale: "medium"}
 	for i, v := range values {
-		c := tables.Cell{Column: "a", Ours: &values[i], Deviation: deviations[i], Draws: runs[i], Runs: make([]float64, runs[i]), Length: lengths[i], Unlearned: unlearned[i], Status: tables.Differs}
+		c := tables.Cell{Column: "a", Ours: &values[i], Deviation: deviations[i], Draws: runs[i],
+			Runs: make([]float64, runs[i]), Length: lengths[i], Unlearned: unlearned[i], Status: tables.Differs}
 		if theirs != nil {
 			d := v - theirs[i]
 			c.Theirs, c.Difference = &theirs[i], &d
@@ -96,7 +97,8 @@ func TestSummariseSymmetric(t *testing.T) {
 	r, err := table.Compute(t.Context(), tables.Options{Scale: tables.MediumScale, Ledger: table.Ledger(), RunsOnly: true})
 	must.OK(t, err)
 	s, err := summarise(r)
-	if err != nil || s.Printed != 120 || s.Computed != 120 || s.Repeated != 120 || s.Same+s.Near+s.Differs() != 120 || s.Opposite < 1 || s.Opposite > s.Differs()+s.Near || !(s.Shuffled >= 1) {
+	if err != nil || s.Printed != 120 || s.Computed != 120 || s.Repeated != 120 || s.Same+s.Near+s.Differs() != 120 ||
+		s.Opposite < 1 || s.Opposite > s.Differs()+s.Near || !(s.Shuffled >= 1) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

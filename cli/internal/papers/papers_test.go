@@ -22,7 +22,8 @@ func TestTableProgress(t *testing.T) {
 	table.Scales[0].Seeds = 30
 	must.Get(c.compute(t.Context(), table, s, time.Nanosecond))(t)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) < 2 || len(lines) > 31 || !strings.HasPrefix(lines[0], "computing ") || lines[len(lines)-1] != "computing mpd of random (30 of 30)" {
+	if len(lines) < 2 || len(lines) > 31 || !strings.HasPrefix(lines[0], "computing ") ||
+		lines[len(lines)-1] != "computing mpd of random (30 of 30)" {
 		t.Errorf("%q", lines)
 	}
 	log.Reset()

@@ -67,7 +67,8 @@ func TestInFolder(t *testing.T) {
 
 // The list shows the state if a run has not finished.
 func TestColumnsFit(t *testing.T) {
-	list := []shownColumn{{header: "run", cells: []string{"a"}}, {header: "state", cells: []string{"stopped"}}, {header: "a.long.setting", cells: []string{"-"}}}
+	list := []shownColumn{{header: "run", cells: []string{"a"}}, {header: "state", cells: []string{"stopped"}},
+		{header: "a.long.setting", cells: []string{"-"}}}
 	rank(list, []*index.Run{{State: sweep.Stopped}})
 	if fitting, left := fitWidth(list, 5); len(fitting) != 2 || fitting[1].header != "state" || len(left) != 1 {
 		t.Errorf("shown: %v, left out: %q", fitting, left)

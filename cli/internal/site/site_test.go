@@ -163,7 +163,8 @@ func TestWrite(t *testing.T) {
 	}
 	foreign := t.TempDir()
 	must.Write(t, filepath.Join(foreign, "thesis.tex"), "")
-	if err := Write(foreign, map[string][]byte{"index.html": nil}); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "thesis.tex") {
+	if err := Write(foreign, map[string][]byte{"index.html": nil}); !errors.Is(err, ErrForeign) ||
+		!strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("a folder of somebody else: %v", err)
 	}
 	if err := Write(filepath.Join(foreign, "thesis.tex"), nil); err == nil {

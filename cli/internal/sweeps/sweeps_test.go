@@ -40,7 +40,8 @@ func TestSweepProgress(t *testing.T) {
 	p.say("a line")
 	p.observe(sweep.Status{Runs: 4, Finished: 3, Failed: 1, Part: 1, Left: 0})
 	p.clear()
-	must.Equal(t, w.String(), "0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n")
+	must.Equal(t, w.String(),
+		"0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n")
 }
 
 // A line is repeated after a change other than the time left, or after a long time.
@@ -89,7 +90,8 @@ func TestPrepare(t *testing.T) {
 
 // Long times are rounded to minutes, and short times to milliseconds.
 func TestRounded(t *testing.T) {
-	for seconds, want := range map[float64]string{0.0126: "13ms", 60: "1m0s", 60.4: "1m0s", 61.6: "1m2s", 3600: "1h0m0s", 3629: "1h0m0s", 3631: "1h1m0s"} {
+	for seconds, want := range map[float64]string{0.0126: "13ms", 60: "1m0s", 60.4: "1m0s", 61.6: "1m2s", 3600: "1h0m0s",
+		3629: "1h0m0s", 3631: "1h1m0s"} {
 		must.Equal(t, Rounded(seconds).String(), want, seconds, "s")
 	}
 }

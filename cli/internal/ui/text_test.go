@@ -8,7 +8,8 @@ import (
 )
 
 func TestSpan(t *testing.T) {
-	for seconds, want := range map[float64]string{-1: "0 s", 0: "0 s", 0.0123456: "12.3ms", 1.2345: "1.23s", 4.14: "4.14s", 9.996: "10s", 2e-9: "2ns", 59.96: "1m0s", 61.4: "1m1s", 7322: "2h2m2s"} {
+	for seconds, want := range map[float64]string{-1: "0 s", 0: "0 s", 0.0123456: "12.3ms", 1.2345: "1.23s", 4.14: "4.14s",
+		9.996: "10s", 2e-9: "2ns", 59.96: "1m0s", 61.4: "1m1s", 7322: "2h2m2s"} {
 		must.Equal(t, Span(seconds), want, seconds, "seconds")
 	}
 }

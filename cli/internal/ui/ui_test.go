@@ -26,7 +26,8 @@ func TestTransferLine(t *testing.T) {
 	tr.begun = tr.begun.Add(-time.Second)
 	must.Equal(t, tr.line(tr.begun.Add(time.Second), 20), "converting a: 20 of 40 (50 %), 10/s, 2s left")
 	tr.End()
-	if text := log.String(); !strings.HasPrefix(text, "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %)") || !strings.HasSuffix(text, "waiting for another process\n") {
+	if text := log.String(); !strings.HasPrefix(text, "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %)") ||
+		!strings.HasSuffix(text, "waiting for another process\n") {
 		t.Errorf("%q", text)
 	}
 }

@@ -232,7 +232,8 @@ func TestNeighbours(t *testing.T) {
 	for _, c := range []struct {
 		table       [][9]float64
 		count, want int
-	}{{rotation.Octahedral(), 1, 6}, {rotation.Octahedral(), 6, 6}, {rotation.Icosahedral(), 6, 12}, {rotation.Octahedral(), 7, 14}, {rotation.Octahedral()[:1], 6, 0}} {
+	}{{rotation.Octahedral(), 1, 6}, {rotation.Octahedral(), 6, 6}, {rotation.Icosahedral(), 6, 12},
+		{rotation.Octahedral(), 7, 14}, {rotation.Octahedral()[:1], 6, 0}} {
 		for i := range c.table {
 			if got := rotation.Neighbours(c.table, i, c.count); len(got) != c.want {
 				t.Fatalf("rotation %d of %d has %d of the %d nearest, want %d", i, len(c.table), len(got), c.count, c.want)

@@ -197,7 +197,8 @@ func TestRandomPairs(t *testing.T) {
 		}
 		must.Equal(t, len(seen), 2*rows*(rows-1), rows, "rows: different questions")
 		for name, ask := range map[string]func(*Answers, Query) error{"ask": Ask, "random": Random} {
-			must.Error(t, ask(&Answers{Rows: 1}, Query{Count: 1, Factors: []string{"x"}, Stream: rng.New(5, "one")}), "there is one row", name, "about one row")
+			must.Error(t, ask(&Answers{Rows: 1}, Query{Count: 1, Factors: []string{"x"}, Stream: rng.New(5, "one")}),
+				"there is one row", name, "about one row")
 		}
 	}
 }

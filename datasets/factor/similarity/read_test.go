@@ -63,12 +63,14 @@ func TestReadErrors(t *testing.T) {
 	for n := range 1001 {
 		fmt.Fprintf(&many, "0,1,f%d,same\n", n)
 	}
-	if _, err := Read(strings.NewReader(many.String()), "f.csv", Rows{Count: 5}); err == nil || err.Error() != `f.csv:1001:5: "f1000" is factor 1001; want at most 1000 factors` {
+	if _, err := Read(strings.NewReader(many.String()), "f.csv", Rows{Count: 5}); err == nil ||
+		err.Error() != `f.csv:1001:5: "f1000" is factor 1001; want at most 1000 factors` {
 		t.Error(err)
 	}
 	must.Error(t, (&Answers{Rows: 1 << 29, Factors: []string{"a", "b", "c"}}).Validate(), "want at most 2 factors for this number of rows")
 	named := Rows{Count: 5, Find: func(string) (int, bool) { return 0, false }}
-	if _, err := Read(strings.NewReader("u.png,1,x,same"), "f.csv", named); err == nil || err.Error() != `f.csv:1:1: no row has the name "u.png"; want the name of a file, or a number from 0 to 4` {
+	if _, err := Read(strings.NewReader("u.png,1,x,same"), "f.csv", named); err == nil ||
+		err.Error() != `f.csv:1:1: no row has the name "u.png"; want the name of a file, or a number from 0 to 4` {
 		t.Error(err)
 	}
 	must.ErrorOf(Read(strings.NewReader(""), "f.csv", Rows{}))(t, "about 0 rows; want 1 to")

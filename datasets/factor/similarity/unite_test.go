@@ -45,8 +45,10 @@ func TestConflicts(t *testing.T) {
 		t.Errorf("drop: %+v, error %v", c, err)
 	}
 	// the shortest chain for a repeated answer, and a row that differs from itself
-	_, err = Unite(read(t, 6, append(lines[:4:4], "0,3,x,same", "3,0,x,different", "1,1,x,different", "0,2,x,different", "1,3,x,different")...), Options{})
-	for _, part := range []string{"rows 3 and 0 are different (line 6), but the same: 3 = 0 (line 5); ", "rows 1 and 1 are different (line 7), and one row; ", "; and 1 more; want"} {
+	_, err = Unite(read(t, 6, append(lines[:4:4], "0,3,x,same", "3,0,x,different", "1,1,x,different", "0,2,x,different",
+		"1,3,x,different")...), Options{})
+	for _, part := range []string{"rows 3 and 0 are different (line 6), but the same: 3 = 0 (line 5); ",
+		"rows 1 and 1 are different (line 7), and one row; ", "; and 1 more; want"} {
 		must.Error(t, err, part)
 	}
 	for o, want := range map[Options]string{
@@ -179,7 +181,8 @@ func TestTooFewAnswers(t *testing.T) {
 
 // Rules of conflicts are their names, and noise needs majority.
 func TestPolicy(t *testing.T) {
-	for o, want := range map[Options]Conflicts{{}: ConflictsError, {Noise: 0.1}: ConflictsMajority, {Conflicts: "majority", Noise: 0.1}: ConflictsMajority, {Conflicts: "drop"}: ConflictsDrop} {
+	for o, want := range map[Options]Conflicts{{}: ConflictsError, {Noise: 0.1}: ConflictsMajority,
+		{Conflicts: "majority", Noise: 0.1}: ConflictsMajority, {Conflicts: "drop"}: ConflictsDrop} {
 		if got, err := o.policy(); err != nil || got != want {
 			t.Errorf("%+v: %s, %v", o, got, err)
 		}

@@ -42,7 +42,8 @@ func hard(camera Camera) *Scene {
 			{Mesh: shards(200, 5), Colour: [3]float64{0.4, 0.5, 1}},
 		},
 		Camera: camera, Ambient: 0.2, Background: [3]float64{0.1, 0.12, 0.2},
-		Lights: []Light{{Direction: [3]float64{0.3, 0.5, 0.8}, Colour: [3]float64{0.7, 0.6, 0.5}}, {Direction: [3]float64{-1, 0.2, 0.1}, Colour: [3]float64{0, 0.2, 0.4}}},
+		Lights: []Light{{Direction: [3]float64{0.3, 0.5, 0.8}, Colour: [3]float64{0.7, 0.6, 0.5}},
+			{Direction: [3]float64{-1, 0.2, 0.1}, Colour: [3]float64{0, 0.2, 0.4}}},
 	}
 }
 

@@ -193,7 +193,8 @@ func TestNothingToSee(t *testing.T) {
 // TestThroughTheCamera puts the eye above an endless floor. The lower half of the picture is floor, up to the horizon.
 func TestThroughTheCamera(t *testing.T) {
 	for _, far := range []float64{1e3, 1e6, 1e12} {
-		floor := &Mesh{Vertices: [][3]float64{{-far, -1, far}, {far, -1, far}, {far, -1, -far}, {-far, -1, -far}}, Triangles: [][3]int32{{0, 1, 2}, {0, 2, 3}}}
+		floor := &Mesh{Vertices: [][3]float64{{-far, -1, far}, {far, -1, far}, {far, -1, -far}, {-far, -1, -far}},
+			Triangles: [][3]int32{{0, 1, 2}, {0, 2, 3}}}
 		got := draw(t, silhouette(Camera{Angle: 1.4}, floor), 32, 1)
 		for p := 0; p < len(got); p += 3 {
 			if want := p/3/32 >= 16; (got[p] == 255) != want {
@@ -207,7 +208,8 @@ func TestThroughTheCamera(t *testing.T) {
 func TestBothSides(t *testing.T) {
 	for _, m := range []*Mesh{quad(1, 0), {Vertices: quad(1, 0).Vertices, Triangles: [][3]int32{{2, 1, 0}, {0, 2, 3}}}} {
 		for _, side := range []float64{1, -1} {
-			s := &Scene{Parts: []Part{{Mesh: m, Colour: white}}, Camera: Camera{Eye: [3]float64{0, 0, 3 * side}}, Lights: []Light{{Direction: [3]float64{0, 0, side}, Colour: white}}}
+			s := &Scene{Parts: []Part{{Mesh: m, Colour: white}}, Camera: Camera{Eye: [3]float64{0, 0, 3 * side}},
+				Lights: []Light{{Direction: [3]float64{0, 0, side}, Colour: white}}}
 			if got := draw(t, s, 8, 1); got[3*(8*4+4)] != 255 {
 				t.Errorf("side %v: the middle is %d", side, got[3*(8*4+4)])
 			}

@@ -116,7 +116,8 @@ func TestContraction(t *testing.T) {
 		}
 	}
 	absolute := losses.FactorDistance{Factor: 0}
-	mixed := []losses.FactorDistance{{Factor: 2, Kind: losses.CircularDistance, Period: 3}, {Factor: 1, Kind: losses.DiscreteDistance}, absolute}
+	mixed := []losses.FactorDistance{{Factor: 2, Kind: losses.CircularDistance, Period: 3},
+		{Factor: 1, Kind: losses.DiscreteDistance}, absolute}
 	wide := make([]int, 70)
 	for i := range wide {
 		wide[i] = 71 - i
@@ -132,7 +133,8 @@ func TestContraction(t *testing.T) {
 	simple := losses.ContractionSettings{Columns: []int{0}, Factors: []losses.FactorDistance{absolute}}
 	sampled := simple
 	sampled.Pairs = 2
-	add("wide", 33, 72, 1, []float64{0.01, 0.02, -0.01}, []float64{0, 1, 0.5, 0.25}, nil, losses.ContractionSettings{Columns: wide, Factors: simple.Factors})
+	add("wide", 33, 72, 1, []float64{0.01, 0.02, -0.01}, []float64{0, 1, 0.5, 0.25}, nil,
+		losses.ContractionSettings{Columns: wide, Factors: simple.Factors})
 	add("one row", 1, 1, 1, nil, nil, nil, simple, sampled)
 	add("two rows", 2, 1, 1, []float64{0, 0.25}, []float64{0, 1}, nil, simple, sampled)
 	add("none known", 3, 1, 1, nil, nil, []float64{-1}, simple, sampled)

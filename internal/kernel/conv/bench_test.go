@@ -17,7 +17,8 @@ func BenchmarkConv(b *testing.B) {
 	const batch = 64
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, l := range convLayers {
-		s := kernel.ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.big, OutH: l.side / 2, OutW: l.side / 2, OutC: l.small, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}
+		s := kernel.ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.big, OutH: l.side / 2, OutW: l.side / 2,
+			OutC: l.small, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}
 		t := s
 		t.InH, t.InW, t.InC, t.OutH, t.OutW, t.OutC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
 		flop := 2 * 16 * float64(l.big*l.small*batch*l.side*l.side/4)
@@ -57,7 +58,8 @@ func BenchmarkResNet18(b *testing.B) {
 		{64, 3, 64, 3, 1}, {64, 64, 64, 3, 1}, {64, 64, 128, 3, 2}, {64, 64, 128, 1, 2}, {32, 128, 128, 3, 1}, {32, 128, 256, 3, 2}, {32, 128, 256, 1, 2},
 		{16, 256, 256, 3, 1}, {16, 256, 512, 3, 2}, {16, 256, 512, 1, 2}, {8, 512, 512, 3, 1}} {
 		side := l.side / l.stride
-		s := kernel.ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.in, OutH: side, OutW: side, OutC: l.out, Kernel: l.kernel, Stride: l.stride}
+		s := kernel.ConvShape{Batch: batch, InH: l.side, InW: l.side, InC: l.in, OutH: side, OutW: side, OutC: l.out,
+			Kernel: l.kernel, Stride: l.stride}
 		s.PadH = max(0, (side-1)*l.stride+l.kernel-l.side) / 2
 		s.PadW = s.PadH
 		flop := 2 * float64(l.kernel*l.kernel*l.in*l.out) * float64(batch*side*side)

@@ -88,7 +88,8 @@ func checkConvolution(t *testing.T, s kernel.ConvShape, transposed bool, a kerne
 		nIn, nOut, outC = nSmall, nBig, s.InC
 		shape.InH, shape.InW, shape.InC, shape.OutH, shape.OutW, shape.OutC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
 	}
-	x, w, bias, dy := kerneltest.Random(r, nIn), kerneltest.Random(r, s.Kernel*s.Kernel*s.InC*s.OutC), kerneltest.Random(r, outC), kerneltest.Random(r, nOut)
+	x, w, bias, dy := kerneltest.Random(r, nIn), kerneltest.Random(r, s.Kernel*s.Kernel*s.InC*s.OutC),
+		kerneltest.Random(r, outC), kerneltest.Random(r, nOut)
 	for i := range w {
 		w[i] *= 0.2
 	}
@@ -191,10 +192,12 @@ func define(s kernel.ConvShape, transposed bool, a kernel.Activation, x, w, bias
 }
 
 func TestPlansRefuse(t *testing.T) {
-	if _, err := New(kernel.ConvShape{Batch: 1, InH: 4, InW: 4, OutH: 2, OutW: 2, OutC: 3, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}, kernel.LinearActivation); err == nil {
+	if _, err := New(kernel.ConvShape{Batch: 1, InH: 4, InW: 4, OutH: 2, OutW: 2, OutC: 3, Kernel: 4, Stride: 2, PadH: 1,
+		PadW: 1}, kernel.LinearActivation); err == nil {
 		t.Error("a convolution without input channels was accepted")
 	}
-	if _, err := NewTranspose(kernel.ConvShape{Batch: 1, InH: 4, InW: 4, InC: 1, OutH: 2, OutW: 2, OutC: 3, Kernel: 2, Stride: 2, PadH: 2, PadW: 2}, kernel.LinearActivation); err == nil {
+	if _, err := NewTranspose(kernel.ConvShape{Batch: 1, InH: 4, InW: 4, InC: 1, OutH: 2, OutW: 2, OutC: 3, Kernel: 2,
+		Stride: 2, PadH: 2, PadW: 2}, kernel.LinearActivation); err == nil {
 		t.Error("a padding as large as the kernel was accepted")
 	}
 }

@@ -15,7 +15,8 @@ import (
 
 // sameShape is a SAME convolution.
 func sameShape(batch, h, w, in, out, side, stride int) kernel.ConvShape {
-	s := kernel.ConvShape{Batch: batch, InH: h, InW: w, InC: in, OutH: (h + stride - 1) / stride, OutW: (w + stride - 1) / stride, OutC: out, Kernel: side, Stride: stride}
+	s := kernel.ConvShape{Batch: batch, InH: h, InW: w, InC: in, OutH: (h + stride - 1) / stride,
+		OutW: (w + stride - 1) / stride, OutC: out, Kernel: side, Stride: stride}
 	s.PadH = max((s.OutH-1)*stride+side-h, 0) / 2
 	s.PadW = max((s.OutW-1)*stride+side-w, 0) / 2
 	return s
@@ -39,7 +40,8 @@ func TestConvolutionSizes(t *testing.T) {
 		}
 		for _, c := range channels {
 			for _, padding := range []int{0, 1, 2} {
-				s := kernel.ConvShape{Batch: 6, InH: 9, InW: 6, InC: c[0], OutH: 7 + padding, OutW: 4 + padding, OutC: c[1], Kernel: 3, Stride: 1, PadH: padding, PadW: max(0, padding-1)}
+				s := kernel.ConvShape{Batch: 6, InH: 9, InW: 6, InC: c[0], OutH: 7 + padding, OutW: 4 + padding, OutC: c[1],
+					Kernel: 3, Stride: 1, PadH: padding, PadW: max(0, padding-1)}
 				t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) { checkConvolution(t, s, i%2 == 0, kernel.Activation(i%6), false) })
 				i++
 			}

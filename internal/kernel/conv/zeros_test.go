@@ -42,7 +42,8 @@ func checkZeros(t *testing.T, side, big, small int) {
 		}
 		return x
 	}
-	s := kernel.ConvShape{Batch: batch, InH: side, InW: side, InC: big, OutH: half, OutW: half, OutC: small, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}
+	s := kernel.ConvShape{Batch: batch, InH: side, InW: side, InC: big, OutH: half, OutW: half, OutC: small, Kernel: 4,
+		Stride: 2, PadH: 1, PadW: 1}
 	p := must.Get(New(s, kernel.LinearActivation))(t)
 	y := kerneltest.Stale(batch * half * half * small)
 	p.Forward(patch(side, big), kerneltest.Random(r, 16*big*small), make([]float32, small), y)
@@ -63,7 +64,8 @@ func checkZeros3(t *testing.T, in, out, padding int) {
 	for _, a := range []kernel.Activation{kernel.LinearActivation, kernel.ReLUActivation} {
 		for _, transposed := range []bool{false, true} {
 			r := rand.New(rand.NewPCG(1, 3))
-			s := kernel.ConvShape{Batch: 2, InH: side, InW: side, InC: in, OutH: side - 2 + 2*padding, OutW: side - 2 + 2*padding, OutC: out, Kernel: 3, Stride: 1, PadH: padding, PadW: padding}
+			s := kernel.ConvShape{Batch: 2, InH: side, InW: side, InC: in, OutH: side - 2 + 2*padding,
+				OutW: side - 2 + 2*padding, OutC: out, Kernel: 3, Stride: 1, PadH: padding, PadW: padding}
 			before := 2 - padding // results before the pixel that see it
 			if transposed {
 				s.OutH, s.OutW = side+2-2*padding, side+2-2*padding

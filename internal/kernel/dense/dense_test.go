@@ -174,7 +174,8 @@ func TestPlanRefuses(t *testing.T) {
 }
 
 func TestMixedDense(t *testing.T) {
-	for i, s := range [][3]int{{1, 1, 1}, {8, 16, 32}, {64, 100, 48}, {7, 33, 17}, {130, 65, 20}, {100, 9, 1}, {65, 256, 70}, {300, 530, 11}, {31, 20, 800}} {
+	for i, s := range [][3]int{{1, 1, 1}, {8, 16, 32}, {64, 100, 48}, {7, 33, 17}, {130, 65, 20}, {100, 9, 1},
+		{65, 256, 70}, {300, 530, 11}, {31, 20, 800}} {
 		a := kernel.Activation(i % 2)
 		t.Run(fmt.Sprint(s, a), func(t *testing.T) {
 			kerneltest.Emulated(t, func() [][]float32 { return checkDense(t, s[0], s[1], s[2], a, true) })

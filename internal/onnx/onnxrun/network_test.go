@@ -161,7 +161,8 @@ func TestThreads(t *testing.T) {
 // No file causes a panic in the reader or in a computation.
 func FuzzNetwork(f *testing.F) {
 	cases := goldenCases(f)
-	for _, name := range []string{"torch_shapes_opset9", "torch_shapes_opset16", "torch_layers_unfolded", "opset18_resize", "opset18_split", "test_gemm_all_attributes"} {
+	for _, name := range []string{"torch_shapes_opset9", "torch_shapes_opset16", "torch_layers_unfolded", "opset18_resize",
+		"opset18_split", "test_gemm_all_attributes"} {
 		data, ok := cases[name]
 		if !ok {
 			f.Fatalf("there is no network %s", name)

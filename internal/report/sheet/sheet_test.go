@@ -89,7 +89,8 @@ func TestSheetFactors(t *testing.T) {
 		}
 	}
 	d := build(t, &drawn.Sprites{Size: 32, Scales: 3, Orientations: 1, Positions: 2, Channels: 1})
-	for named, want := range map[[2]string]string{{"", "shape"}: "scale shape", {"scale", ""}: "scale shape", {"x", "y"}: "x y", {"shape", ""}: "shape scale"} {
+	for named, want := range map[[2]string]string{{"", "shape"}: "scale shape", {"scale", ""}: "scale shape",
+		{"x", "y"}: "x y", {"shape", ""}: "shape scale"} {
 		row, column, err := sheetFactors(d, Options{Row: named[0], Column: named[1]})
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
 			t.Errorf("%v: %s, want %s; %v", named, got, want, err)

@@ -35,7 +35,8 @@ func TestThumbnails(t *testing.T) {
 		if err != nil {
 			t.Fatal(size, err)
 		}
-		if b := sheet.Bounds(); b.Dx() != s.Across*s.Width || b.Dy() != (s.Count+s.Across-1)/s.Across*s.Height || s.Count < 20 || s.Count > maxThumbnails || max(s.Width, s.Height) > thumbnailSide {
+		if b := sheet.Bounds(); b.Dx() != s.Across*s.Width || b.Dy() != (s.Count+s.Across-1)/s.Across*s.Height ||
+			s.Count < 20 || s.Count > maxThumbnails || max(s.Width, s.Height) > thumbnailSide {
 			t.Errorf("%v: sheet %v of %d pictures %d x %d, %d in a row", size, b, s.Count, s.Width, s.Height, s.Across)
 		}
 	}

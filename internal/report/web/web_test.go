@@ -43,7 +43,8 @@ func TestArray(t *testing.T) {
 	}
 	var list []Number
 	err := json.Unmarshal([]byte(`[2, null, "NaN", "Inf", "-Inf"]`), &list)
-	if err != nil || list[0] != 2 || !math.IsNaN(float64(list[1])) || !math.IsNaN(float64(list[2])) || !math.IsInf(float64(list[3]), 1) || !math.IsInf(float64(list[4]), -1) {
+	if err != nil || list[0] != 2 || !math.IsNaN(float64(list[1])) || !math.IsNaN(float64(list[2])) ||
+		!math.IsInf(float64(list[3]), 1) || !math.IsInf(float64(list[4]), -1) {
 		t.Errorf("%v, %v", list, err)
 	}
 	if json.Unmarshal([]byte(`["two"]`), &list) == nil {
@@ -140,7 +141,8 @@ const read = (text) => Unravel.array(JSON.parse(text));
 		text := must.Get(json.Marshal(c.array))(t)
 		script += "same(read('" + string(text) + "'), " + c.want + ");\n"
 	}
-	for v, want := range map[string]string{"0": "0", "1234.56": "1235", "-0.5": "−0.5", "1e-9": "1e−9", "1.25e9": "1.25e+9", "NaN": "unknown", "-Infinity": "−∞", "100": "100", "0.1 + 0.2": "0.3"} {
+	for v, want := range map[string]string{"0": "0", "1234.56": "1235", "-0.5": "−0.5", "1e-9": "1e−9",
+		"1.25e9": "1.25e+9", "NaN": "unknown", "-Infinity": "−∞", "100": "100", "0.1 + 0.2": "0.3"} {
 		script += "if (Unravel.format(" + v + ") !== '" + want + "') throw new Error(Unravel.format(" + v + "));\n"
 	}
 	script += `same(["Inf", "-Inf", "NaN", null, 2].map(Unravel.number), [Infinity, -Infinity, NaN, NaN, 2]);`

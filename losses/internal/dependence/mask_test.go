@@ -13,7 +13,8 @@ func TestActiveMask(t *testing.T) {
 	labels := gradcheck.Input{Shape: []int{4, 2}, Values: []float64{0, 1, 1, 1, 2, -1, -1, 0}, Constant: true}
 	gradcheck.CheckAll(t, []gradcheck.Case{{Name: "mask of labels", Inputs: []gradcheck.Input{labels, gradcheck.In(4, 3)},
 		Build: func(n []*gorgonia.Node) (*gorgonia.Node, error) {
-			mask, err := dependence.Mask(n[0], 3, []dependence.Active{{Columns: []int{0, 1}, Factor: 0, Levels: []int{0, 2}}, {Columns: []int{1}, Factor: 1, Levels: []int{1}}})
+			mask, err := dependence.Mask(n[0], 3, []dependence.Active{{Columns: []int{0, 1}, Factor: 0, Levels: []int{0, 2}},
+				{Columns: []int{1}, Factor: 1, Levels: []int{1}}})
 			if err != nil {
 				return nil, err
 			}

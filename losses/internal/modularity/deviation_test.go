@@ -46,7 +46,8 @@ func diameterOf(x []float64, rows int) float64 {
 
 // checkDeviation compares an instance for up to maxRows rows with the definition, its gradient with central
 // differences, float32 with float64, and thread counts.
-func checkDeviation(t *testing.T, name string, build func(maxRows, columns int) deviation[float64], single func(maxRows, columns int) deviation[float32],
+func checkDeviation(t *testing.T, name string, build func(maxRows, columns int) deviation[float64],
+	single func(maxRows, columns int) deviation[float32],
 	definition func(x []float64, rows int) float64, maxRows, rows, columns int) {
 	t.Helper()
 	name = fmt.Sprintf("%s of %d rows of %d", name, rows, columns)

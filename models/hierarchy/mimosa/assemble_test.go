@@ -94,7 +94,8 @@ func TestEnclosuresOfRepeatedCodes(t *testing.T) {
 	result := &Result{Components: []Component{{Dim: 1}, {Dim: 2}, {Dim: 2}, {Dim: 3}}, Labels: []int{0, 0, 1, 1, 1, 1, 2, 2, 3, 3}}
 	got := must.Get(r.enclosures(context.Background(), result, groups))(t)
 	inf := math.Inf(1)
-	want := [][]float64{{inf, inf, inf, inf}, {0, inf, inf, inf}, {inf, inf, inf, inf}, {(2 + 1) / 2.0 / 4, (2 + 2 + 1 + 1) / 4.0 / 4, 1 / 4.0, inf}}
+	want := [][]float64{{inf, inf, inf, inf}, {0, inf, inf, inf}, {inf, inf, inf, inf},
+		{(2 + 1) / 2.0 / 4, (2 + 2 + 1 + 1) / 4.0 / 4, 1 / 4.0, inf}}
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -76,7 +76,8 @@ func BenchmarkRun(b *testing.B) {
 						last, at = stage, time.Now()
 					}
 				}))(b)
-				b.Logf("%d parts, %d to merge, %d components, coverage %.3f, purity %.3f\n%v", r.Initial, r.Merging, len(r.Components), r.Coverage, purity(r, path), r.Hierarchy)
+				b.Logf("%d parts, %d to merge, %d components, coverage %.3f, purity %.3f\n%v",
+					r.Initial, r.Merging, len(r.Components), r.Coverage, purity(r, path), r.Hierarchy)
 			}
 		})
 	}

@@ -94,7 +94,8 @@ func goldenOptions(e expected) Options {
 	return o
 }
 
-var goldenCases = []string{"chopsticks2_both_pca", "chopsticks2_inter_pca", "line_edge_of_plane", "plane_and_crossing_line", "two_separate_lines"}
+var goldenCases = []string{"chopsticks2_both_pca", "chopsticks2_inter_pca", "line_edge_of_plane",
+	"plane_and_crossing_line", "two_separate_lines"}
 
 // TestMimosaGolden finds the same components as the paper's code, with the same codes and the same numbers.
 func TestMimosaGolden(t *testing.T) {
@@ -112,10 +113,12 @@ func TestMimosaGolden(t *testing.T) {
 		}
 		slices.Sort(sizes)
 		if got.Initial != want.Initial || !slices.Equal(sizes, want.Sizes) || !(math.Abs(got.Coverage-want.Coverage) <= 1e-12) {
-			t.Errorf("%s: %d parts of sizes %v and coverage %v, want %d, %v and %v", name, got.Initial, sizes, got.Coverage, want.Initial, want.Sizes, want.Coverage)
+			t.Errorf("%s: %d parts of sizes %v and coverage %v, want %d, %v and %v",
+				name, got.Initial, sizes, got.Coverage, want.Initial, want.Sizes, want.Coverage)
 		}
 		must.EqualSlices(t, dims, want.Dims, name, "dimensions")
-		if hierarchy.Distance(got.Hierarchy, want.Hierarchy) != 0 || want.Truth != nil && float64(hierarchy.Distance(got.Hierarchy, want.Truth)) != want.HError {
+		if hierarchy.Distance(got.Hierarchy, want.Hierarchy) != 0 ||
+			want.Truth != nil && float64(hierarchy.Distance(got.Hierarchy, want.Truth)) != want.HError {
 			t.Errorf("%s: hierarchy\n%vwant\n%v", name, got.Hierarchy, want.Hierarchy)
 		}
 		for i, l := range labels {

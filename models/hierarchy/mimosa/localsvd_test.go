@@ -26,7 +26,8 @@ func TestLocalSVD(t *testing.T) {
 		t.Errorf("a single fit is not misled: %+v", q)
 	}
 	full := Principal(points, d)
-	if full.Dim != d || len(full.Axes) != d*d || !slices.IsSortedFunc(full.Ratios, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
+	if full.Dim != d || len(full.Axes) != d*d ||
+		!slices.IsSortedFunc(full.Ratios, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
 		t.Errorf("principal axes %+v", full)
 	}
 	must.Equal(t, full.Cos(full), 1, "cosine of full spaces")

@@ -96,7 +96,8 @@ func TestKnownShapes(t *testing.T) {
 				}
 			}
 		}
-		if !slices.Equal(dims, test.dims) || !(r.Coverage >= test.least) || !(math.Abs(r.Coverage-float64(3*size)/float64(len(test.codes))) <= 1e-12) {
+		if !slices.Equal(dims, test.dims) || !(r.Coverage >= test.least) ||
+			!(math.Abs(r.Coverage-float64(3*size)/float64(len(test.codes))) <= 1e-12) {
 			t.Errorf("%s: dimensions %v, coverage %v", test.name, dims, r.Coverage)
 		}
 		want := parse(t, strings.ReplaceAll(test.want, "}{", "},{"))
@@ -148,7 +149,8 @@ func TestChopsticks(t *testing.T) {
 		depth, n         int
 		purity, coverage float64
 	}
-	for _, test := range long.Sample([]chopsticks{{"slope", 2, 9000, 0.99, 0.95}, {"both", 2, 20000, 0.99, 0.9}, {"inter", 3, 20000, 0.95, 0.95}, {"inter", 2, 9000, 0.99, 0.95}}, 2) {
+	for _, test := range long.Sample([]chopsticks{{"slope", 2, 9000, 0.99, 0.95}, {"both", 2, 20000, 0.99, 0.9},
+		{"inter", 3, 20000, 0.95, 0.95}, {"inter", 2, 9000, 0.99, 0.95}}, 2) {
 		set := drawn.Chopsticks{Variant: test.variant, Depth: test.depth}
 		codes, d, path := curved(t, set, test.n)
 		o := Defaults()
@@ -313,7 +315,8 @@ func TestSameResults(t *testing.T) {
 		func() {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 			r := learn(t, codes, d, o)
-			if !slices.Equal(r.Labels, first.Labels) || !slices.Equal(r.Choices, first.Choices) || r.Components[1].Lengths != first.Components[1].Lengths {
+			if !slices.Equal(r.Labels, first.Labels) || !slices.Equal(r.Choices, first.Choices) ||
+				r.Components[1].Lengths != first.Components[1].Lengths {
 				t.Errorf("%d threads change the result", threads)
 			}
 		}()

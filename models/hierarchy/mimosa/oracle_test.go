@@ -201,7 +201,8 @@ func TestHullKnown(t *testing.T) {
 	for _, test := range []struct {
 		x, y   float64
 		inside bool
-	}{{0.5, 0.5, true}, {1.5, 0.5, false}, {0.999, 0.999, true}, {1.001, 0.5, false}, {0.5, -1e-9, false}, {0.5, 1e-9, true}, {1, 1, true}, {0.5, 0, true}} {
+	}{{0.5, 0.5, true}, {1.5, 0.5, false}, {0.999, 0.999, true}, {1.001, 0.5, false}, {0.5, -1e-9, false},
+		{0.5, 1e-9, true}, {1, 1, true}, {0.5, 0, true}} {
 		moved := slices.Clone(square)
 		for i := range moved {
 			moved[i] -= []float64{test.x, test.y}[i%2]

@@ -55,7 +55,8 @@ func TestParts(t *testing.T) {
 // A code with a component takes 1 or 2 numbers of 32 bits and the bit of its option. A code without a component takes
 // all its columns. Every code takes one more bit, which says whether it has a component.
 func TestDescribe(t *testing.T) {
-	r := &Result{Labels: []int{0, 1, 1, -1}, Choices: []int{0, 1, 1, -1}, Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}}
+	r := &Result{Labels: []int{0, 1, 1, -1}, Choices: []int{0, 1, 1, -1},
+		Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}}
 	d := r.Describe(3)
 	if d.Options != 3 || d.Values != 32*5 || d.Outside != 32*3+4 || d.Flat != 32*3*4 || !(math.Abs(d.PerCode()-263./4) <= 1e-12) {
 		t.Errorf("%+v: %v bits a code", d, d.PerCode())

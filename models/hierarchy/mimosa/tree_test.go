@@ -28,7 +28,8 @@ func TestTreeThreads(t *testing.T) {
 			t.Errorf("%d threads grow another tree", threads)
 		}
 	}
-	one := &tree{d: d, points: make([]float64, n*d), number: upTo(n), nodes: make([]treeNode, nodeCount(n)), boxes: make([]float64, 2*d*nodeCount(n))}
+	one := &tree{d: d, points: make([]float64, n*d), number: upTo(n), nodes: make([]treeNode, nodeCount(n)),
+		boxes: make([]float64, 2*d*nodeCount(n))}
 	one.grow(points, branch{0, 0, n})
 	if !reflect.DeepEqual(one, want) {
 		t.Error("branches of levels are not those of one thread")

@@ -26,7 +26,10 @@ func TestDockerfile(t *testing.T) {
 	for _, w := range parsed.Warnings {
 		t.Errorf("%s %v", w.Short, w.Detail)
 	}
-	lint := linter.New(&linter.Config{Warn: func(rule, description, url, message string, _ []parser.Range) { t.Errorf("%s: %s", rule, message) }})
+	lint := linter.New(&linter.Config{Warn: func(rule, description, url, message string,
+		_ []parser.Range) {
+		t.Errorf("%s: %s", rule, message)
+	}})
 	stages, _, err := instructions.Parse(parsed.AST, lint)
 	if err != nil {
 		t.Fatal(err)

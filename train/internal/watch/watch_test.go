@@ -44,7 +44,8 @@ func TestBoardImage(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	one := []engine.ObjectiveLoss{{Objective: "all", Names: []string{"loss", "kl"}, Values: []float64{12.345, 1.5}}}
-	two := []engine.ObjectiveLoss{{Objective: "some", Names: []string{"loss", "kl"}, Values: []float64{12.345, 1.5}}, {Objective: "rest", Names: []string{"loss"}, Values: []float64{3}}}
+	two := []engine.ObjectiveLoss{{Objective: "some", Names: []string{"loss", "kl"}, Values: []float64{12.345, 1.5}},
+		{Objective: "rest", Names: []string{"loss"}, Values: []float64{3}}}
 	for _, c := range []struct {
 		losses  []engine.ObjectiveLoss
 		columns int

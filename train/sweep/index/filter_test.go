@@ -18,8 +18,8 @@ import (
 // some returns three runs. The last run has no results.
 func some() []*index.Run {
 	run := func(dir, seed, weight string, mig float64) *index.Run {
-		r := &index.Run{Dir: dir, State: sweep.Finished, Ended: "now", Seconds: 2, Results: index.NewResults(map[string]float64{"mig": mig, "mig.x": 1}),
-			Settings: index.NewSettings(map[string]string{
+		r := &index.Run{Dir: dir, State: sweep.Finished, Ended: "now", Seconds: 2,
+			Results: index.NewResults(map[string]float64{"mig": mig, "mig.x": 1}), Settings: index.NewSettings(map[string]string{
 				"seed": seed, "model.vae.latent": "10", "losses.0.reconstruction.likelihood": "bernoulli", "losses.1.kl.weight": weight})}
 		if math.IsNaN(mig) {
 			r.State, r.Ended, r.Results = sweep.Failed, "", index.Results{}
@@ -120,7 +120,8 @@ func TestColumns(t *testing.T) {
 		t.Errorf("columns %q", all)
 	}
 	must.EqualSlices(t, names(index.Differing(some())), []string{"losses.1.kl.weight", "seed"}, "differing columns")
-	for history, want := range map[string]string{"": "losses.1.kl.weight seed", "same": "losses.1.kl.weight seed history", "one": "history losses.1.kl.weight seed"} {
+	for history, want := range map[string]string{"": "losses.1.kl.weight seed", "same": "losses.1.kl.weight seed history",
+		"one": "history losses.1.kl.weight seed"} {
 		runs := some()
 		for i, r := range runs {
 			settings := map[string]string{"seed": strconv.Itoa(i % 2), "losses.1.kl.weight": strconv.Itoa(i)}

@@ -65,7 +65,8 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	result := func(name string) float64 { v, _ := r.Results.Get(name); return v }
-	if result("dlsbd") != e.Metrics[0].Value || result("fit.reconstruction") != e.Fit.Reconstruction || result("fit.converged") != 0 || r.Hash != e.Hash ||
+	if result("dlsbd") != e.Metrics[0].Value || result("fit.reconstruction") != e.Fit.Reconstruction ||
+		result("fit.converged") != 0 || r.Hash != e.Hash ||
 		r.Machine != e.Record.Machine || !(math.Abs(r.Seconds-e.Record.Seconds) <= 1e-9) || r.Version != e.Record.Version || r.State != sweep.Finished {
 		t.Errorf("%+v\n%+v", r, e)
 	}
@@ -119,7 +120,8 @@ func TestIndexFollows(t *testing.T) {
 	must.Write(t, filepath.Join(dir, "seed2", "config.yaml"), "name: [")
 	makeRuns(t, dir, "3")
 	runs := list(t, dir)
-	if len(runs) != 3 || runs[0].State != sweep.Failed || runs[0].Problem != "why" || runs[0].Results.Len() != 0 || runs[1].State != sweep.Damaged || runs[2].State != sweep.Finished {
+	if len(runs) != 3 || runs[0].State != sweep.Failed || runs[0].Problem != "why" || runs[0].Results.Len() != 0 ||
+		runs[1].State != sweep.Damaged || runs[2].State != sweep.Finished {
 		t.Fatalf("%+v %+v %+v", runs[0], runs[1], runs[2])
 	}
 	path := filepath.Join(dir, File)
@@ -152,7 +154,8 @@ func listOf(t *testing.T, dir string) (names []string) {
 func TestSaved(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "1", "18446744073709551615")
-	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "seed0"), errors.New("quoted \"why\"\n\\ <&>"), sweep.Read(filepath.Join(dir, "seed0")).Record.Begun))
+	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "seed0"), errors.New("quoted \"why\"\n\\ <&>"),
+		sweep.Read(filepath.Join(dir, "seed0")).Record.Begun))
 	must.Write(t, filepath.Join(dir, "x", "config.yaml"), "name: [")
 	list(t, dir)
 	runs := list(t, dir)

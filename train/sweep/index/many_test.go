@@ -65,9 +65,11 @@ func writeOne(dir string, run sweep.Run, i int, waiting bool) error {
 	files := map[string][]byte{rundir.Config: text, ".lock": []byte("1\n\n")}
 	if !waiting {
 		record := rundir.Record{Config: rundir.FileHash(text), Begun: time.Unix(int64(1700000000+60*i), 0).UTC(), Seconds: 40 + float64(i%100)/10,
-			Epochs: 10, Steps: 640, Version: "v1.0.0", Machine: rundir.Machine{OS: "linux", Arch: "amd64", Kernels: "avx512", Cores: 64, Threads: 1, Go: "go1.26.0"}}
+			Epochs: 10, Steps: 640, Version: "v1.0.0", Machine: rundir.Machine{OS: "linux", Arch: "amd64", Kernels: "avx512",
+				Cores: 64, Threads: 1, Go: "go1.26.0"}}
 		record.Ended = record.Begun.Add(time.Duration(record.Seconds * float64(time.Second)))
-		for name, value := range map[string]any{rundir.RecordFile: record, rundir.MetricsFile: inventedResults(i), rundir.FitFile: train.Fit{Reconstruction: float64(i) / 7}} {
+		for name, value := range map[string]any{rundir.RecordFile: record, rundir.MetricsFile: inventedResults(i),
+			rundir.FitFile: train.Fit{Reconstruction: float64(i) / 7}} {
 			var b bytes.Buffer
 			e := json.NewEncoder(io.Writer(&b))
 			e.SetIndent("", "  ")

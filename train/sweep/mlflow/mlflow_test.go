@@ -92,7 +92,8 @@ func TestSend(t *testing.T) {
 	must.OK(t, errors.Join(stopped.Close(), failed.Close(), rundir.RecordFailure(failed.Dir(), fmt.Errorf("too hot"), time.Now())))
 	must.Write(t, filepath.Join(dir, "damaged", rundir.Config), "x: [")
 	sum := sent(t, s, dir)
-	if sum.Runs != 4 || sum.Changed != 4 || sum.Experiments != 2 || len(sum.Notes) != 2 || !strings.Contains(sum.Notes[0], "1 damaged") || !strings.Contains(sum.Notes[1], "1 runs that have not begun") {
+	if sum.Runs != 4 || sum.Changed != 4 || sum.Experiments != 2 || len(sum.Notes) != 2 ||
+		!strings.Contains(sum.Notes[0], "1 damaged") || !strings.Contains(sum.Notes[1], "1 runs that have not begun") {
 		t.Errorf("%+v", sum)
 	}
 	if len(s.Experiments) != 3 || s.Experiments["1"].Name != "runs" || s.Experiments["2"].Name != "runs/sweep" || len(s.Runs) != 4 {
@@ -105,12 +106,14 @@ func TestSend(t *testing.T) {
 		}
 	}
 	one := s.Run("one")
-	for key, want := range map[string]string{"seed": "1", "model": "lsbd-vae", "losses": "reconstruction+kl+lsbd", "train.batch": "32", "train.figures": "true"} {
+	for key, want := range map[string]string{"seed": "1", "model": "lsbd-vae", "losses": "reconstruction+kl+lsbd",
+		"train.batch": "32", "train.figures": "true"} {
 		must.Equal(t, one.Params[key], want, "parameter", key)
 	}
 	for _, name := range []string{"supervised/lsbd", "supervised/loss", "metrics/dlsbd"} {
 		p := one.Metrics[name]
-		if len(p) != 3 || p[0].Step != 2 || p[2].Step != 6 || p[0].Timestamp < one.Begun || p[1].Timestamp < p[0].Timestamp || p[2].Timestamp > one.Ended+1000 {
+		if len(p) != 3 || p[0].Step != 2 || p[2].Step != 6 || p[0].Timestamp < one.Begun || p[1].Timestamp < p[0].Timestamp ||
+			p[2].Timestamp > one.Ended+1000 {
 			t.Errorf("%s: %v", name, p)
 		}
 	}
@@ -123,7 +126,8 @@ func TestSend(t *testing.T) {
 	if p := one.Metrics["fit/reconstruction"]; len(p) != 1 || p[0].Step != 6 {
 		t.Errorf("the fit is %v", p)
 	}
-	if s.Run("failed").Tags["unravel.problem"] != "too hot" || one.Tags["mlflow.source.type"] != "LOCAL" || !strings.HasSuffix(one.Tags[runTag], "/one") {
+	if s.Run("failed").Tags["unravel.problem"] != "too hot" || one.Tags["mlflow.source.type"] != "LOCAL" ||
+		!strings.HasSuffix(one.Tags[runTag], "/one") {
 		t.Errorf("tags %v", one.Tags)
 	}
 	if got := s.Run("stopped").Metrics["o/loss"]; len(got) != 1 || got[0].Timestamp != s.Run("stopped").Begun+2000 {
@@ -157,19 +161,23 @@ func TestSendAgain(t *testing.T) {
 	if sum := sent(t, s, dir); sum.Changed != 1 || len(s.Runs) != 1 {
 		t.Errorf("%+v, %d runs", sum, len(s.Runs))
 	}
-	if p := one.Metrics["o/loss"]; len(p) != 2 || p[1].Step != 2 || p[1].Value != 0.5 || one.Status != statusKilled || len(one.Metrics["metrics/n"]) != 1 {
+	if p := one.Metrics["o/loss"]; len(p) != 2 || p[1].Step != 2 || p[1].Value != 0.5 || one.Status != statusKilled ||
+		len(one.Metrics["metrics/n"]) != 1 {
 		t.Errorf("%+v", one)
 	}
-	if one.Name != "best" || one.Tags["mlflow.note.content"] != "look" || one.Params["train.batch"] != "31" || one.Tags[noteTag] != "train.batch is now 32." {
+	if one.Name != "best" || one.Tags["mlflow.note.content"] != "look" || one.Params["train.batch"] != "31" ||
+		one.Tags[noteTag] != "train.batch is now 32." {
 		t.Errorf("%+v", one)
 	}
 	logged(t, r.Dir(), `{"step":3,"losses":{"o":{"loss":1}}}`+"\n")
 	one.Deleted = true
-	if sum := sent(t, s, dir); sum.Runs != 0 || len(s.Runs) != 1 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "deleted in MLflow") {
+	if sum := sent(t, s, dir); sum.Runs != 0 || len(s.Runs) != 1 || len(sum.Notes) != 1 ||
+		!strings.Contains(sum.Notes[0], "deleted in MLflow") {
 		t.Errorf("a deleted run: %+v", sum)
 	}
 	s.Experiments[one.Experiment].Deleted = true
-	if sum := sent(t, s, dir); sum.Runs != 0 || len(s.Runs) != 1 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "deleted in MLflow") {
+	if sum := sent(t, s, dir); sum.Runs != 0 || len(s.Runs) != 1 || len(sum.Notes) != 1 ||
+		!strings.Contains(sum.Notes[0], "deleted in MLflow") {
 		t.Errorf("a deleted experiment: %+v", sum)
 	}
 }
@@ -253,7 +261,8 @@ func TestHostile(t *testing.T) {
 		Results: index.NewResults(map[string]float64{"m(1)": 1, "m[1]": 2, "../x": 3, "fit.": 4, "fit.a/b": 5})}
 	must.Get(Send(t.Context(), Server{URL: s.URL}, dir, []*index.Run{run}))(t)
 	got := s.Runs[0]
-	for key, want := range map[string]string{"A_B": "5", "a_.._b": "3", "_.._": "4", "_": "6", "long": long[:2*5999] + "…", "bad": "\ufffd\ufffd", "f.g": "", "end._": "9", "日本": "10"} {
+	for key, want := range map[string]string{"A_B": "5", "a_.._b": "3", "_.._": "4", "_": "6", "long": long[:2*5999] + "…",
+		"bad": "\ufffd\ufffd", "f.g": "", "end._": "9", "日本": "10"} {
 		if v, ok := got.Params[key]; !ok || v != want {
 			t.Errorf("%q is %.20q, want %.20q", key, v, want)
 		}
@@ -317,7 +326,8 @@ func TestRefused(t *testing.T) {
 			}
 			return test.answer != nil
 		}
-		if _, err := send(t, Server{URL: test.address, Token: "secret"}, dir); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+		if _, err := send(t, Server{URL: test.address, Token: "secret"}, dir); err == nil ||
+			!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %q", test.address, err, test.want)
 		}
 	}
@@ -380,7 +390,8 @@ func TestOthersGoOn(t *testing.T) {
 	must.Error(t, err, "a: ")
 	must.Error(t, err, "report.html is a folder")
 	must.Error(t, err, "b: ")
-	if sum.Runs != 2 || len(s.Runs) != 2 || len(s.Artifacts) != 0 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "keeps them at /mnt/artifacts/1/") {
+	if sum.Runs != 2 || len(s.Runs) != 2 || len(s.Artifacts) != 0 || len(sum.Notes) != 1 ||
+		!strings.Contains(sum.Notes[0], "keeps them at /mnt/artifacts/1/") {
 		t.Errorf("%+v, %d runs", sum, len(s.Runs))
 	}
 }

@@ -205,7 +205,8 @@ func BenchmarkCar(b *testing.B) {
 // picture draws an object seen from an azimuth in degrees.
 func picture(t testing.TB, r *render.Renderer, parts []render.Part, azimuth float64) []uint8 {
 	t.Helper()
-	scene := render.Scene{Parts: parts, Ambient: 0.4, Background: [3]float64{0.9, 0.9, 0.9}, Lights: []render.Light{{Direction: [3]float64{-0.5, 1, 0.6}, Colour: [3]float64{0.6, 0.6, 0.6}}}}
+	scene := render.Scene{Parts: parts, Ambient: 0.4, Background: [3]float64{0.9, 0.9, 0.9},
+		Lights: []render.Light{{Direction: [3]float64{-0.5, 1, 0.6}, Colour: [3]float64{0.6, 0.6, 0.6}}}}
 	scene.Camera.Eye = render.Orbit(3, azimuth*math.Pi/180, 0.4)
 	dst := make([]uint8, 64*64*3)
 	r.Draw(&scene, dst)

@@ -34,7 +34,8 @@ func (s foldSum) of(all ...float64) float64 {
 // lists returns lists of quantities of all sizes.
 func lists() [][]float64 {
 	r := rng.New(3, "fold")
-	all := [][]float64{{0.5}, {0.5, 0.5}, {2, 0.3, 0.7}, {1e-9, 3, 1}, {40, 40.5, 39}, {10, 9, 12, 9.5}, {1e3, 1.001e3, 2e3}, {1e300, 2e300}, {5e-320, 7e-320, 1e-310}}
+	all := [][]float64{{0.5}, {0.5, 0.5}, {2, 0.3, 0.7}, {1e-9, 3, 1}, {40, 40.5, 39}, {10, 9, 12, 9.5},
+		{1e3, 1.001e3, 2e3}, {1e300, 2e300}, {5e-320, 7e-320, 1e-310}}
 	for range 20 {
 		var list []float64
 		for range 1 + r.IntN(40) {
@@ -59,7 +60,8 @@ func TestFolds(t *testing.T) {
 				switch {
 				case s.fold == syntax.AnySoft:
 				case s.fold.Universal():
-					binary = conjunctions([]syntax.Conjunction{syntax.AndLogExp, syntax.AndNorm, syntax.AndRoot, syntax.AndProduct}[s.fold-syntax.AllLogExp]).value(binary, a)
+					binary = conjunctions([]syntax.Conjunction{syntax.AndLogExp, syntax.AndNorm, syntax.AndRoot,
+						syntax.AndProduct}[s.fold-syntax.AllLogExp]).value(binary, a)
 				default:
 					binary = disjunctions(syntax.Disjunction(s.fold)).value(binary, a)
 				}

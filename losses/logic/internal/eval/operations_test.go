@@ -31,7 +31,8 @@ func operations() map[string]operation {
 // TestOperations compares the operations with the paper's isomorphisms, if these neither overflow nor cancel.
 func TestOperations(t *testing.T) {
 	for k := range 6 {
-		q := syntax.Quantale{And: syntax.Conjunction(k), Or: syntax.Disjunction(min(k, 4)), Implies: syntax.Implication(k), Not: syntax.NotComplement}
+		q := syntax.Quantale{And: syntax.Conjunction(k), Or: syntax.Disjunction(min(k, 4)), Implies: syntax.Implication(k),
+			Not: syntax.NotComplement}
 		for _, a := range grid {
 			for _, b := range grid {
 				for which, o := range []operation{conjunctions(q.And), disjunctions(q.Or), implications(q.Implies)} {

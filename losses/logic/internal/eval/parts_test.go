@@ -20,7 +20,8 @@ func distances(p syntax.Premetric, a factor.Aggregate, tests ...program.Test) *p
 	binders := []*program.Binder{{Variable: 0, List: list, By: -1}, {Variable: 1, List: list, By: -1, Tests: tests}}
 	e := &program.Equality{Premetric: p, Codes: true}
 	for k := range 2 {
-		e.Difference = append(e.Difference, program.Coordinate{Parts: []program.Part{{Weight: 1, Column: k, Variable: 0}, {Weight: -1, Column: k, Variable: 1}}})
+		e.Difference = append(e.Difference,
+			program.Coordinate{Parts: []program.Part{{Weight: 1, Column: k, Variable: 0}, {Weight: -1, Column: k, Variable: 1}}})
 	}
 	b.Root = &program.Quantifier{Universal: true, Aggregate: a, Binders: binders, Leaf: true, Symmetric: true, Body: e}
 	return b

@@ -142,5 +142,6 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	must.Equal(t, fmt.Sprint(syntax.Crisp, syntax.Circular, syntax.NotInverse, syntax.AnyFunction, syntax.ByBody), "crisp circular inverse any body")
+	must.Equal(t, fmt.Sprint(syntax.Crisp, syntax.Circular, syntax.NotInverse, syntax.AnyFunction, syntax.ByBody),
+		"crisp circular inverse any body")
 }

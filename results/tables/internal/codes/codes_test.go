@@ -30,7 +30,8 @@ func TestLinear(t *testing.T) {
 
 // DCI's formula scores given importances. Other metrics reject them.
 func TestImportances(t *testing.T) {
-	m := &Importances{Cases: []ImportanceCase{{Weight: 1, Rows: [][]float64{{1, 0}, {2, 2}}}, {Weight: 3, Rows: [][]float64{{3, 0}}}, {Weight: 0, Rows: [][]float64{{1, 1}}}}}
+	m := &Importances{Cases: []ImportanceCase{{Weight: 1, Rows: [][]float64{{1, 0}, {2, 2}}},
+		{Weight: 3, Rows: [][]float64{{3, 0}}}, {Weight: 0, Rows: [][]float64{{1, 1}}}}}
 	must.OK(t, m.Validate())
 	dci := metrics.NewDCI()
 	dci.Floor = 0
@@ -55,7 +56,8 @@ func TestTimedSample(t *testing.T) {
 	if err != nil || s.Input.Validate() != nil || !s.Timed || !source.Random() {
 		t.Fatalf("%v, %v", err, s)
 	}
-	if in := s.Input; in.Codes.Rows != 3000 || in.Codes.Cols != 4 || len(in.Levels) != 6000 || slices.Max(in.Levels) != 6 || s.Codes["factor1"][0] != 1 {
+	if in := s.Input; in.Codes.Rows != 3000 || in.Codes.Cols != 4 || len(in.Levels) != 6000 ||
+		slices.Max(in.Levels) != 6 || s.Codes["factor1"][0] != 1 {
 		t.Errorf("%d x %d", in.Codes.Rows, in.Codes.Cols)
 	}
 	again, _ := source.Sample(t.Context(), 1)
@@ -63,7 +65,8 @@ func TestTimedSample(t *testing.T) {
 	if !slices.Equal(s.Input.Codes.Data, again.Input.Codes.Data) || slices.Equal(s.Input.Codes.Data, other.Input.Codes.Data) {
 		t.Error("codes do not follow from the seed")
 	}
-	for _, bad := range []Timed{{1, 4, []int{2}}, {1<<20 + 1, 4, []int{2}}, {10, 4, nil}, {10, 1, []int{2, 2}}, {10, 1001, []int{2}}, {10, 4, []int{1}}, {10, 4, []int{1<<16 + 1}}} {
+	for _, bad := range []Timed{{1, 4, []int{2}}, {1<<20 + 1, 4, []int{2}}, {10, 4, nil}, {10, 1, []int{2, 2}},
+		{10, 1001, []int{2}}, {10, 4, []int{1}}, {10, 4, []int{1<<16 + 1}}} {
 		if bad.Validate() == nil {
 			t.Errorf("%+v is accepted", bad)
 		}

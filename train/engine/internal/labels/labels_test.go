@@ -40,7 +40,8 @@ func TestLabelInputs(t *testing.T) {
 		t.Errorf("values %v of which nothing is known, want 0", got)
 	}
 	known.Pairs = []supervision.SimilarPair{{A: 0, B: 1}}
-	if _, _, err := New(known, nil).Offer(g, 2).Values(losses.UnitsRange); err == nil || !strings.Contains(err.Error(), "only has similarities") {
+	if _, _, err := New(known, nil).Offer(g, 2).Values(losses.UnitsRange); err == nil ||
+		!strings.Contains(err.Error(), "only has similarities") {
 		t.Errorf("values of similarities: error %v", err)
 	}
 }
