@@ -269,6 +269,25 @@ func TestKNNOracles(t *testing.T) {
 }
 
 // R^2 is 1 for codes affine in levels, or in cosine and sine of angles. For continuous factors it is the score.
+// Cosine sees only the sign of a single column. A note says so, unless the signs tell all values apart.
+func TestKNNOfOneColumn(t *testing.T) {
+	for levels, want := range map[int]bool{2: false, 3: true, 5: true} {
+		in := &Input{Codes: matrix.Matrix{Rows: 200, Cols: 1}, Factors: ordinals(levels)}
+		for i := range in.Codes.Rows {
+			in.Codes.Data, in.Levels = append(in.Codes.Data, float64(i%levels)-float64(levels-1)/2), append(in.Levels, i%levels)
+		}
+		for _, distance := range []Distance{"cosine", "euclidean"} {
+			m := named("knn").(*KNN)
+			m.Distance, in.Stream = distance, rng.New(1, "knn")
+			r, noted := compute(t, m, in), want && distance == "cosine"
+			const note = "cosine sees only the sign of a single column; want metric: euclidean"
+			if slices.Contains(r.Notes, note) != noted || (r.Value == 1) == noted {
+				t.Errorf("%d levels, %s: %v, notes %q", levels, distance, r.Value, r.Notes)
+			}
+		}
+	}
+}
+
 func TestProbeRegression(t *testing.T) {
 	factors := ordinals(5, 6, 7, 3)
 	factors[1].Kind, factors[3].Kind = factor.Circular, factor.Categorical

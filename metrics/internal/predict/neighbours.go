@@ -33,9 +33,10 @@ func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int,
 		constants:  make([]float64, len(train)),
 		neighbours: Neighbours{Rows: make([]int, len(test)*k), Scores: make([]float64, len(test)*k)}}
 	if cosine {
+		s.neighbours.Notes = signNote(s.train, d)
 		normaliseRows(s.train, d)
 		normaliseRows(s.test, d)
-		s.neighbours.Notes = closeNote(s.train, d)
+		s.neighbours.Notes = append(s.neighbours.Notes, closeNote(s.train, d)...)
 	} else {
 		centreRows(s.train, s.test, d)
 	}
@@ -188,6 +189,18 @@ func normaliseRows(x []float64, columns int) {
 			row[c] /= length
 		}
 	}
+}
+
+// signNote returns a note if plus and minus do not tell the values of a single column apart.
+func signNote(codes []float64, columns int) []string {
+	if columns > 1 || len(codes) == 0 {
+		return nil
+	}
+	values := slices.Compact(slices.Sorted(slices.Values(codes)))
+	if len(values) == 1 || len(values) == 2 && values[0] < 0 && values[1] > 0 {
+		return nil
+	}
+	return []string{"cosine sees only the sign of a single column; want metric: euclidean"}
 }
 
 // closeNote returns a note if unit vectors differ by so little that rounding orders their similarities.
