@@ -268,7 +268,6 @@ func TestKNNOracles(t *testing.T) {
 	}
 }
 
-// R^2 is 1 for codes affine in levels, or in cosine and sine of angles. For continuous factors it is the score.
 // Cosine sees only the sign of a single column. A note says so, unless the signs tell all values apart.
 func TestKNNOfOneColumn(t *testing.T) {
 	for levels, want := range map[int]bool{2: false, 3: true, 5: true} {
@@ -288,6 +287,7 @@ func TestKNNOfOneColumn(t *testing.T) {
 	}
 }
 
+// R^2 is 1 for codes affine in levels, or in cosine and sine of angles. For continuous factors it is the score.
 func TestProbeRegression(t *testing.T) {
 	factors := ordinals(5, 6, 7, 3)
 	factors[1].Kind, factors[3].Kind = factor.Circular, factor.Categorical
