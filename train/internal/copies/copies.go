@@ -37,7 +37,7 @@ func Notes(d datasets.Dataset, training, metrics, validation []int) (sentences [
 		}
 		if n > 0 && n*perCopy >= len(held.images) {
 			sentences = append(sentences, fmt.Sprintf("%d of the %d images held out for %s are copies of training images, "+
-				"so their values are too good; want a data set without repeated images", n, len(held.images), held.use))
+				"so values on them are too good; want a data set without repeated images", n, len(held.images), held.use))
 		}
 	}
 	return sentences

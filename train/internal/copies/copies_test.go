@@ -24,8 +24,8 @@ func TestNotes(t *testing.T) {
 	d := pictures{0.5, 0.25, 0, 1, 0.5, 0.75, 0.25, 0.75}
 	training := []int{0, 1, 2, 3}
 	must.EqualSlices(t, Notes(d, training, []int{4, 5}, []int{6}), []string{
-		"1 of the 2 images held out for metrics are copies of training images, so their values are too good; want a data set without repeated images",
-		"1 of the 1 images held out for validation are copies of training images, so their values are too good; want a data set without repeated images",
+		"1 of the 2 images held out for metrics are copies of training images, so values on them are too good; want a data set without repeated images",
+		"1 of the 1 images held out for validation are copies of training images, so values on them are too good; want a data set without repeated images",
 	}, "notes")
 	must.EqualSlices(t, Notes(d, training, []int{5, 7}, nil), nil, "notes of copies that do not train")
 	must.EqualSlices(t, Notes(d, training, nil, nil), nil, "notes without held-out images")
