@@ -97,3 +97,27 @@ func TestTruncate(t *testing.T) {
 		must.Equal(t, truncate(text, 4), want, text)
 	}
 }
+
+// A table shows the largest scale with results, but trains the smallest unless a flag names another one.
+func TestChooseScale(t *testing.T) {
+	t.Chdir(t.TempDir()) // a folder without runs
+	table := must.Get(tables.Open("lsbd-vae-table5"))(t)
+	for name, c := range map[string]struct {
+		set  func(*Command)
+		want string
+	}{
+		"shown":          {func(*Command) {}, "medium"},
+		"fresh":          {func(c *Command) { c.Fresh = true }, "quick"},
+		"jobs":           {func(c *Command) { c.Jobs = 2 }, "quick"},
+		"jobs, shown":    {func(c *Command) { c.Jobs, c.NoRun = 2, true }, "medium"},
+		"planned":        {func(c *Command) { c.DryRun = true }, "quick"},
+		"named":          {func(c *Command) { c.Scale = "full" }, "full"},
+		"named, planned": {func(c *Command) { c.Scale, c.DryRun = "medium", true }, "medium"},
+	} {
+		var command Command
+		c.set(&command)
+		if err := command.chooseScale(table); err != nil || command.Scale != c.want {
+			t.Errorf("%s: scale %s, error %v; want %s", name, command.Scale, err, c.want)
+		}
+	}
+}
