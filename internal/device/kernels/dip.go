@@ -11,8 +11,8 @@ func DIP(t *vulkan.Tape, mean, logVariance, out vulkan.Buffer, offDiagonal, diag
 }
 
 // DIPGradient records the gradients of [DIP]. It recomputes the covariances.
-func DIPGradient(t *vulkan.Tape, mean, logVariance, dout, dmean, dlogVariance vulkan.Buffer, offDiagonal,
-	diagonal float64, rows, d int) {
+func DIPGradient(t *vulkan.Tape, mean, logVariance, dout, dmean, dlogVariance vulkan.Buffer,
+	offDiagonal, diagonal float64, rows, d int) {
 	centred, variances, slopes := covariance(t, mean, logVariance, t.Scratch(1), offDiagonal, diagonal, rows, d)
 	n := rows * d
 	if !dmean.IsZero() { // slopes are symmetric
@@ -29,8 +29,8 @@ func DIPGradient(t *vulkan.Tape, mean, logVariance, dout, dmean, dlogVariance vu
 
 // covariance records the value. It returns the centred means, the variances and the gradient of the value with respect
 // to C.
-func covariance(t *vulkan.Tape, mean, logVariance, out vulkan.Buffer, offDiagonal, diagonal float64, rows,
-	d int) (centred, variances, slopes vulkan.Buffer) {
+func covariance(t *vulkan.Tape, mean, logVariance, out vulkan.Buffer, offDiagonal, diagonal float64,
+	rows, d int) (centred, variances, slopes vulkan.Buffer) {
 	n := rows * d
 	sums := t.Scratch(d)
 	centred = t.Scratch(n)

@@ -234,8 +234,8 @@ func setMoments(settings engine.OptimizerSettings, numbers vulkan.Buffer, step i
 }
 
 // inFloat64 takes a step of RMSProp or LAMB with the documented formulas.
-func inFloat64(settings engine.OptimizerSettings, w []float64, states [3][]float64, g []float64, step int, rate,
-	clip float64, excluded bool) {
+func inFloat64(settings engine.OptimizerSettings, w []float64, states [3][]float64, g []float64, step int,
+	rate, clip float64, excluded bool) {
 	switch s := settings.(type) {
 	case *engine.RMSProp:
 		for i := range w {

@@ -17,8 +17,8 @@ func CosineRegression(t *vulkan.Tape, predictions, targets, out vulkan.Buffer, r
 }
 
 // CosineRegressionGradient records the gradient of [CosineRegression] by the predictions.
-func CosineRegressionGradient(t *vulkan.Tape, predictions, targets, dout, dpredictions vulkan.Buffer, rows,
-	columns int) {
+func CosineRegressionGradient(t *vulkan.Tape, predictions, targets, dout, dpredictions vulkan.Buffer,
+	rows, columns int) {
 	rowwise(t, "cosine", rows, append(sizes(rows, columns, 1), float(-4/float64(rows))),
 		vulkan.Read(predictions), vulkan.Read(targets), vulkan.Read(dout), vulkan.Write(dpredictions))
 }
@@ -85,8 +85,8 @@ func InfoNCE(t *vulkan.Tape, queries, keys, negatives, out vulkan.Buffer, tau fl
 }
 
 // InfoNCEGradient records the gradients of [InfoNCE] by queries and keys. It recomputes the probabilities.
-func InfoNCEGradient(t *vulkan.Tape, queries, keys, negatives, dout, dqueries, dkeys vulkan.Buffer, tau float64, n,
-	d, m int) {
+func InfoNCEGradient(t *vulkan.Tape, queries, keys, negatives, dout, dqueries, dkeys vulkan.Buffer, tau float64,
+	n, d, m int) {
 	p, _, rest := contrast(t, queries, keys, negatives, tau, n, d, m)
 	scale := float(1 / float64(n) / tau)
 	if !dqueries.IsZero() {
@@ -103,8 +103,8 @@ func InfoNCEGradient(t *vulkan.Tape, queries, keys, negatives, dout, dqueries, d
 
 // contrast returns the probabilities of the negatives [n, m], and for each query the loss and the probability of its
 // key minus 1.
-func contrast(t *vulkan.Tape, queries, keys, negatives vulkan.Buffer, tau float64, n, d, m int) (p, loss,
-	rest vulkan.Buffer) {
+func contrast(t *vulkan.Tape, queries, keys, negatives vulkan.Buffer, tau float64,
+	n, d, m int) (p, loss, rest vulkan.Buffer) {
 	p, loss, rest = t.Scratch(n*m), t.Scratch(n), t.Scratch(n)
 	product(t, matrix{queries, d, 1, 0}, matrix{negatives, m, 1, 0}, vulkan.Buffer{}, p, cpu.LinearActivation, n, d, m)
 	rowwise(t, "contrast", n, append(sizes(n, d, m), float(tau)), vulkan.Read(queries), vulkan.Read(keys),
