@@ -57,6 +57,7 @@ func damageFile(t *testing.T, path string, damage func([]byte) []byte) {
 // If the previous one is damaged too, it is an error.
 func TestDamagedCheckpoint(t *testing.T) {
 	long.NotShort(t)
+	t.Parallel()
 	good := finished(t)
 	for _, d := range long.Sample(damages, 6) {
 		t.Run(d.name, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 // lines without training, measuring or computing, and one small table.
 func TestResultsPage(t *testing.T) {
 	long.NotShort(t)
+	t.Parallel()
 	got := must.Read(t, "../docs/papers/results.md")
 	if !long.Enabled() {
 		checkResultsOfLedger(t, string(got))

@@ -18,6 +18,7 @@ import (
 // No command writes through links in a run's folder.
 func TestPlantedLinks(t *testing.T) {
 	long.NotShort(t)
+	t.Parallel()
 	config := tinyFile(t)
 	for _, name := range []string{".lock", "log.jsonl", "events", ".state.json.unravel-tmp", "figures", "output.txt"} {
 		t.Run(name, func(t *testing.T) {

@@ -63,6 +63,7 @@ func socketAt(path string) error {
 // name the file and its kind.
 func TestIrregularFiles(t *testing.T) {
 	long.NotShort(t)
+	t.Parallel()
 	type place struct{ file, kind string }
 	var places []place
 	for _, file := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.LogFile, rundir.CheckpointFile,

@@ -290,6 +290,7 @@ var mutations = []struct {
 // TestSchemaAgrees changes configs at random. The schema and the strict reader must accept the same configs.
 func TestSchemaAgrees(t *testing.T) {
 	long.NotShort(t)
+	t.Parallel()
 	schema := schemaOf(t, "experiment")
 	var text bytes.Buffer
 	must.OK(t, docs.WriteSchema(&text, ""))

@@ -168,6 +168,7 @@ func reference(t *testing.T, args ...string) (dir string) {
 // optimisers, log and codes, bit for bit.
 func TestKilled(t *testing.T) {
 	long.NotShort(t)
+	t.Parallel()
 	epochs := 50 * kills()
 	args := busy(t, epochs)
 	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
@@ -207,6 +208,7 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 // After a signal, a run saves, exits with 130, and later continues to the same result.
 func TestSignals(t *testing.T) {
 	long.NotShort(t)
+	t.Parallel()
 	const epochs = 300                                    // signals come in the first part
 	args := append(busy(t, epochs), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)

@@ -48,6 +48,7 @@ boxes: {title: Runs, column: c, rows: [r, s]}
 // run: equal files, and no repeated or lost run.
 func TestTableKilled(t *testing.T) {
 	long.NotShort(t)
+	t.Parallel()
 	file, runs := killedTable(t)
 	base := t.TempDir()
 	command := func(name string) []string {
