@@ -19,7 +19,7 @@ import (
 // trainSmall trains a run of a few milliseconds in the folder run.
 func trainSmall(t *testing.T) {
 	t.Helper()
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	t.Chdir(t.TempDir())
 	writeFile(t, "tiny.yaml", []byte(tiny))
 	succeed(t, "train", "tiny.yaml", "--run", "run")
@@ -194,7 +194,7 @@ func TestCheckImported(t *testing.T) {
 // The check finds data that changed after a run.
 func TestCheckData(t *testing.T) {
 	long.NotShort(t)
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	t.Chdir(t.TempDir())
 	writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat("1\n0\n", 32)))
 	writeFile(t, "run.yaml", []byte("dataset: {square: {size: 8, side: 2}}\nmodel: {vae: {latent: 2, encoder: mlp}}\nsupervision: {labels: {file: labels.csv}}\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 16, figures: false}\nmetrics: []\n"))

@@ -35,8 +35,7 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 // ownData sets a temporary folder for data sets.
 func ownData(t *testing.T) string {
 	t.Helper()
-	root := must.Get(os.MkdirTemp("", "unravel-data"))(t)
-	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files remain on Windows
+	root := must.MappedDir(t)
 	t.Setenv(cache.RootVariable, root)
 	return root
 }
@@ -282,7 +281,7 @@ func TestInputsRecord(t *testing.T) {
 		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(asProgram, "1") // for the processes of the sweep
-			t.Setenv(cache.RootVariable, t.TempDir())
+			t.Setenv(cache.RootVariable, must.MappedDir(t))
 			t.Chdir(t.TempDir())
 			c.write(2)
 			writeFile(t, "run.yaml", []byte(c.settings+

@@ -68,7 +68,7 @@ func TestEvalHierarchyMistakes(t *testing.T) {
 		args  []string
 		words []string
 	}{
-		{[]string{"--hierarchy", "missing.json"}, []string{"missing.json", "no such file"}},
+		{[]string{"--hierarchy", "missing.json"}, []string{"missing.json", must.NoFile(t)}},
 		{[]string{"--hierarchy", "typo.json"}, []string{`typo.json:2:12: $[0].type: want "continuous" or "categorical", got the text "continous"`}},
 		{[]string{"--true-hierarchy", "codes.npy"}, []string{"codes.npy:1:1: not JSON"}},
 		{[]string{"--hierarchy", "flat.json", "--metrics", "r4c"}, []string{"metric r4c", "has 2 dimensions (0 categorical, then 2 continuous), but there are 3 code columns"}},

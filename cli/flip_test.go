@@ -29,7 +29,7 @@ columns: [{label: c, metric: dlsbd}]
 // restores the correct ones.
 func TestFlippedFiles(t *testing.T) {
 	long.NotShort(t)
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	t.Chdir(t.TempDir())
 	writeFile(t, "small.yaml",
 		[]byte(strings.Replace(sweepExperiment, "figures: false", "figures: true, keep: {last: 3}, checkpoint: 0.000001", 1)))

@@ -204,7 +204,7 @@ var killedFiles = map[string]string{
 func TestKilledAtCalls(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(asProgram, "1")
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	for _, p := range long.Sample(killedPhases, 2) {
 		t.Run(p.name, func(t *testing.T) {
 			prepared, calm := t.TempDir(), t.TempDir()

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -39,6 +40,9 @@ esac
 // A sweep on Kubernetes submits a job, submits lost runs again, and shows the results.
 func TestKubernetes(t *testing.T) {
 	long.NotShort(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("the simulated kubectl is a script for a Unix shell")
+	}
 	program := must.Get(os.Executable())(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
 	shared, cluster := filepath.Dir(file), t.TempDir()

@@ -113,7 +113,7 @@ func TestHierarchySources(t *testing.T) {
 		t.Errorf("of a file: %v, %v", m, err)
 	}
 	for source, want := range map[string]string{
-		trueHierarchy: "the data set has none", learnedHierarchy: "not learned yet", file + "x": "no such file", none: "no continuous dimension",
+		trueHierarchy: "the data set has none", learnedHierarchy: "not learned yet", file + "x": must.NoFile(t), none: "no continuous dimension",
 	} {
 		s.Hierarchy = source
 		must.ErrorOf(s.New(data(row), 1))(t, want, source)

@@ -148,7 +148,7 @@ func TestInitMistakes(t *testing.T) {
 	}{
 		{[]string{"init.run=" + dir + "l"}, []string{"init.run", "there is no run", "did you mean", dir}},
 		{[]string{"init.run=" + damaged}, []string{"init.run", "checkpoint", "not a safetensors file"}},
-		{[]string{"init.file=" + file + "x"}, []string{"init.file", "no such file"}},
+		{[]string{"init.file=" + file + "x"}, []string{"init.file", must.NoFile(t)}},
 		{[]string{"init={only: [encoder/*]}"}, []string{"init.run", "neither run nor file is given"}},
 		{[]string{"init.run=" + dir, "init.file=" + file}, []string{"init.file", "both run and file"}},
 		{[]string{"init.run=" + dir, "init.layout=pytorch"}, []string{"init.layout", "a run has the layout unravel"}},

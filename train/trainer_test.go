@@ -94,7 +94,7 @@ func reduce(c *Config) {
 func writePhotos(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	must.OK(t, os.Mkdir("photos", 0o777))
 	labels := "file,brightness,half\n"
 	for i := range 8 {

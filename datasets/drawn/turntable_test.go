@@ -155,7 +155,7 @@ func TestTurntableTurns(t *testing.T) {
 }
 
 func TestTurntableFolder(t *testing.T) {
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	folder := t.TempDir()
 	write := func(name, data string) {
 		t.Helper()
@@ -196,7 +196,7 @@ func TestTurntableUp(t *testing.T) {
 	for axis, up := range map[int]string{1: "y", 2: "z"} {
 		path := must.Write(t, filepath.Join(t.TempDir(), "pole.off"), datatest.Pole(axis))
 		datatest.CheckUpright(t, datatest.Build(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = path, up, 1, 8 })))
-		t.Setenv(cache.RootVariable, t.TempDir())
+		t.Setenv(cache.RootVariable, must.MappedDir(t))
 		datatest.CheckUpright(t, datatest.Build(t,
 			turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = filepath.Dir(path), up, 1, 8 })))
 	}

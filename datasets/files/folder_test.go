@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ import (
 // newFolder returns the default settings of a folder with a temporary cache.
 func newFolder(t *testing.T, path string) *Folder {
 	t.Helper()
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	f := NewFolder()
 	f.Path = path
 	return f
@@ -371,8 +372,13 @@ func TestFolderSameNames(t *testing.T) {
 	must.Equal(t, len(must.Get(cache.List())(t)), 2, "sets")
 }
 
-// A changed folder is read again, and the old set leaves the cache.
+// A changed folder is read again, and the old set leaves the cache, except on Windows, where it is still mapped.
 func TestFolderChanges(t *testing.T) {
+	sets := func(want int) {
+		if got := len(must.Get(cache.List())(t)); runtime.GOOS != "windows" {
+			must.Equal(t, got, want, "sets")
+		}
+	}
 	dir := t.TempDir()
 	writePictures(t, dir, "a.png", "b.png")
 	f := newFolder(t, dir)
@@ -383,10 +389,10 @@ func TestFolderChanges(t *testing.T) {
 	must.EqualSlices(t, built(), []int{1, 2})
 	writePictures(t, dir, "b.png", "c.png")
 	must.EqualSlices(t, built(), []int{1, 1, 2})
-	must.Equal(t, len(must.Get(cache.List())(t)), 1, "sets")
+	sets(1)
 	f.Channels = 1
 	built()
-	must.Equal(t, len(must.Get(cache.List())(t)), 2, "sets")
+	sets(2)
 	must.OK(t, os.Remove(filepath.Join(dir, "c.png")))
 	must.OK(t, os.Remove(filepath.Join(dir, "a.png")))
 	placed(t, dir, "b.png", "new")

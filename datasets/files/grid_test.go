@@ -302,8 +302,8 @@ func TestGridErrors(t *testing.T) {
 		set   GridFolder
 		want  string
 	}{
-		{"no images", map[string][]byte{"factors": factors}, GridFolder{}, "images.npy: no such file"},
-		{"no named factors", map[string][]byte{"images": images}, GridFolder{Arrays: GridArrays{Factors: "levels"}}, "levels.npy: no such file"},
+		{"no images", map[string][]byte{"factors": factors}, GridFolder{}, "images.npy: " + must.NoFile(t)},
+		{"no named factors", map[string][]byte{"images": images}, GridFolder{Arrays: GridArrays{Factors: "levels"}}, "levels.npy: " + must.NoFile(t)},
 		{"other factors", map[string][]byte{"images": images, "labels": factors}, GridFolder{}, "labels.npy ([4 2], int64) may be factors; want arrays: {factors: labels}, or arrays: {factors: none}"},
 		{"several others", map[string][]byte{"images": images, "labels": factors, "extra": encode(t, []int{4}, make([]int64, 4))}, GridFolder{}, "labels.npy ([4 2], int64) may be factors; want arrays: {factors: extra}"},
 		{"image shape", map[string][]byte{"images": encode(t, []int{8}, ramp(8))}, GridFolder{}, "images.npy has shape [8]; want N x H x W"},
@@ -363,7 +363,7 @@ func TestGridErrors(t *testing.T) {
 		{"a,b\n9007199254740992,.5\n9007199254740993,1\n1,2\n2,\n", "column 0: has 9007199254740992 and 9007199254740993, which are too large to tell apart", GridFolder{}},
 		{"a,b\n0,x\n0,y\n1,x\n1,2\n", `factors.csv: line 2, field 2: "x" is a word, and 2 in line 5 a number`, GridFolder{}},
 		{"a\nx\ny\nx\ny\n", `kinds: factor a has words such as "x"; want categorical`, GridFolder{Kinds: factor.ColumnKinds{List: []string{"ordinal"}}}},
-		{"a\n1\n2\n3\n4\n", "other.csv: no such file", GridFolder{Arrays: GridArrays{Factors: "other.csv"}}},
+		{"a\n1\n2\n3\n4\n", "other.csv: " + must.NoFile(t), GridFolder{Arrays: GridArrays{Factors: "other.csv"}}},
 	} {
 		must.Write(t, filepath.Join(text, "factors.csv"), c.text)
 		c.set.Path = text
@@ -373,7 +373,7 @@ func TestGridErrors(t *testing.T) {
 		t.Errorf("without factors: %v", err)
 	}
 	other := must.Write(t, filepath.Join(t.TempDir(), "images.txt"), "images")
-	for path, want := range map[string]string{"": "path: is missing", "/no/such/place": "no such file",
+	for path, want := range map[string]string{"": "path: is missing", other + "x": must.NoFile(t),
 		other: "is no file of arrays; want .npy, .npz, HDF5"} {
 		must.ErrorOf((&GridFolder{Path: path}).Build(0))(t, want, path)
 	}

@@ -13,7 +13,7 @@ import (
 
 // Images in several files are converted once, and again after a change of any file.
 func TestGridShards(t *testing.T) {
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	dir := t.TempDir()
 	write := func(name string, n int, pixels ...uint8) {
 		t.Helper()

@@ -50,7 +50,7 @@ func carArchive(t *testing.T, mat []byte) { carArchiveOf(t, mat, "x.mat\r\n") }
 // carArchiveOf makes an archive with a list of cars. Only x.mat exists.
 func carArchiveOf(t *testing.T, mat []byte, list string) {
 	t.Helper()
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	must.OK(t, os.MkdirAll(cache.Downloads("cars3d"), 0o777))
 	path := filepath.Join(cache.Downloads("cars3d"), cars3DFile)
 	f := must.Get(os.Create(path))(t)

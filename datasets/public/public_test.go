@@ -2,7 +2,6 @@ package public
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,9 +16,7 @@ import (
 // uses a temporary folder for data sets and accepts any hash.
 func publicFiles(t *testing.T, set string, files map[string]string) {
 	t.Helper()
-	root := must.Get(os.MkdirTemp("", "unravel-data"))(t)
-	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files stay on Windows
-	t.Setenv(cache.RootVariable, root)
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	for name, from := range files {
 		must.OK(t, source.Place(t.Context(), cache.Downloads(set), source.File{Name: name}, filepath.Join("testdata", from), true))
 	}
@@ -27,7 +24,7 @@ func publicFiles(t *testing.T, set string, files map[string]string) {
 
 // The error for a set without files names the missing files in one line.
 func TestNotFetched(t *testing.T) {
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	_, err := (&DSprites{}).Build(0)
 	var absent *datasets.NotFetchedError
 	if !errors.As(err, &absent) || !errors.Is(err, datasets.ErrNotFetched) || len(absent.Files) != 1 {

@@ -23,7 +23,7 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 			return s, stored.FromCache(s)
 		}
 	}
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	s, err := cache.Ensure(t.Context(), cache.Key{Name: "noise", Version: 1}, func(ctx context.Context, w *cache.Writer) error {
 		if err := w.Begin(n, 64, 64, 3, []factor.Factor{{Name: "half", Size: 2}}); err != nil {
 			return err

@@ -220,7 +220,7 @@ func (w *world) kernel(path string) (*file, error) {
 	return &file{f}, nil
 }
 
-// Use is the state of a lock, determined without a try to take it.
+// Use is the state of a lock.
 type Use int
 
 // The states of a lock.

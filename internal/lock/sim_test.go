@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -144,6 +145,7 @@ func (p *process) now() time.Duration {
 
 // find returns a node. A process with cached handles uses the handles of folders that it has opened before.
 func (p *process) find(at string) *node {
+	at = filepath.ToSlash(at)
 	if n := p.handles[at]; n != nil && p.keeps {
 		if n.removed {
 			return nil
@@ -165,6 +167,7 @@ func (p *process) find(at string) *node {
 
 // parent returns the folder of a path.
 func (p *process) parent(at string) (*node, string, error) {
+	at = filepath.ToSlash(at)
 	n := p.find(path.Dir(at))
 	if n == nil || n.files == nil {
 		return nil, "", fmt.Errorf("%s: %w", at, fs.ErrNotExist)

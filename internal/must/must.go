@@ -4,7 +4,9 @@ package must
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,6 +90,26 @@ func name(values []any) string {
 		return ""
 	}
 	return strings.TrimSuffix(fmt.Sprintln(values...), "\n") + ": "
+}
+
+// NoFile returns the system's text for a file that does not exist, such as "no such file or directory".
+func NoFile(t testing.TB) string {
+	t.Helper()
+	_, err := os.ReadFile(filepath.Join(t.TempDir(), "none"))
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err.Error()
+	}
+	t.Fatal(err)
+	return ""
+}
+
+// MappedDir returns a temporary folder for files that stay mapped into memory. On Windows such files cannot be removed,
+// so the folder may stay.
+func MappedDir(t testing.TB) string {
+	t.Helper()
+	dir := Get(os.MkdirTemp("", "unravel"))(t)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // Write writes a file, which may replace another one, with the folders above it. It returns the path.

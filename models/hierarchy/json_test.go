@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	must.ErrorOf(Read(path+"x"))(t, "no such file")
+	must.ErrorOf(Read(path+"x"))(t, must.NoFile(t))
 }
 
 // A hierarchy that Parse accepts is valid, survives a round trip, and has distance 0 from itself.

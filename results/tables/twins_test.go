@@ -24,7 +24,7 @@ import (
 // standIns writes small converted data sets. They have the images of twins instead of public data sets.
 func standIns(t *testing.T) {
 	t.Helper()
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	for _, s := range []struct {
 		name, options string
 		twin          datasets.Builder

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -50,7 +51,7 @@ func (k *Kubernetes) Check(j *Job) error {
 		return fmt.Errorf("the namespace is %q; want lower-case letters, digits and -", k.Namespace)
 	case !strings.HasPrefix(k.Mount, "/") || strings.ContainsAny(k.Mount, ":"):
 		return fmt.Errorf("the volume's path is %q; want an absolute one, the same here and in containers", k.Mount)
-	case filepath.Clean(k.Mount) == "/":
+	case path.Clean(k.Mount) == "/":
 		return fmt.Errorf("the volume's path is %q, which would hide the files of the image; want a folder such as /shared",
 			k.Mount)
 	}

@@ -71,7 +71,7 @@ func TestSweepListsUnfinishedRuns(t *testing.T) {
 
 // Each data set of a plan is prepared once, even after a repeated one.
 func TestPrepare(t *testing.T) {
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	var runs []sweep.Run
 	for _, name := range []string{"square", "square", "dsprites"} {
 		d := must.Get(catalog.Registry.Named(name))(t)

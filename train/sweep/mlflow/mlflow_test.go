@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -240,6 +241,9 @@ func TestInterrupted(t *testing.T) {
 func TestHostile(t *testing.T) {
 	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	name := "x\"\n[é\u0085] %41#?"
+	if runtime.GOOS == "windows" {
+		name = "x[é\u0085] %41#" // names of files have no other characters there
+	}
 	r := begun(t, filepath.Join(dir, name))
 	var log strings.Builder
 	for step := range 1100 {
