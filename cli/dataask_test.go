@@ -22,7 +22,7 @@ import (
 func TestDataAsk(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
-	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	t.Setenv("UNRAVEL_DATA", must.MappedDir(t))
 	must.OK(t, os.Mkdir("photos", 0o777))
 	shades := map[string]int{}
 	for i := range 12 {

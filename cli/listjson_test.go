@@ -44,7 +44,7 @@ func TestListJSON(t *testing.T) {
 }
 
 func TestDataListJSON(t *testing.T) {
-	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	t.Setenv("UNRAVEL_DATA", must.MappedDir(t))
 	var all struct {
 		Folder   string
 		Datasets []data.ListedSet

@@ -70,7 +70,7 @@ func TestEncodePictures(t *testing.T) {
 	long.NotShort(t)
 	dir := finished(t)
 	t.Chdir(t.TempDir())
-	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	t.Setenv("UNRAVEL_DATA", must.MappedDir(t))
 	const side = "16"
 	succeed(t, "data", "export", "square", "size="+side, "side=4", "--out", "own")
 	succeed(t, "encode", "--run", dir, "--out", "want.npy")

@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
@@ -32,7 +31,7 @@ func (f *faultyOp) Apply(m *augment.Canvas, s *rng.Stream) {
 	by := s.Float32()
 	switch f.Fault {
 	case "clock":
-		by = float32(time.Now().UnixNano()%9973) / 9973
+		by = float32(clock()%9973) / 9973
 	case "range":
 		by = 1.01
 	case "settings":

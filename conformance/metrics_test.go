@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
@@ -64,7 +63,7 @@ func (m *faultyMetric) Compute(ctx context.Context, in *metrics.Input) (metrics.
 	first := in.Codes.Data[0]
 	switch m.Fault {
 	case "clock":
-		r.Value = float64(time.Now().UnixNano()%9973) / 9973
+		r.Value = float64(clock()%9973) / 9973
 	case "global":
 		r.Value = 1 / float64(calls.Add(1)+2)
 	case "input":

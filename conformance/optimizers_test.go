@@ -4,7 +4,6 @@ import (
 	"math"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
@@ -54,7 +53,7 @@ func (o *momentumState) Update(gradients [][]float32, rate, clip float64) {
 	lr := float32(o.settings.LR * rate)
 	switch o.settings.Fault {
 	case "clock":
-		lr *= 1 + float32(time.Now().UnixNano()%9973)/99730
+		lr *= 1 + float32(clock()%9973)/99730
 	case "threads":
 		lr *= float32(runtime.GOMAXPROCS(0))
 	case "rate":
@@ -133,7 +132,7 @@ func (r *ramp) Rate(progress, epochs float64) float64 {
 	rate := max(0, 1-progress/epochs)
 	switch r.Fault {
 	case "clock":
-		rate *= float64(time.Now().UnixNano()%9973) / 9973
+		rate *= float64(clock()%9973) / 9973
 	case "calls":
 		rate /= float64(r.calls)
 	case "range":

@@ -102,7 +102,7 @@ func TestBaseErrors(t *testing.T) {
 		dir := writeConfigs(t, files)
 		must.Write(t, filepath.Join(dir, "child.yaml"), c.child)
 		_, err := loadFile(dir, "child.yaml")
-		must.Equal(t, strings.ReplaceAll(fmt.Sprint(err), dir, "DIR"), c.want, c.child, "gives")
+		must.Equal(t, filepath.ToSlash(strings.ReplaceAll(fmt.Sprint(err), dir, "DIR")), c.want, c.child, "gives")
 	}
 }
 

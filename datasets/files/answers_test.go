@@ -16,7 +16,7 @@ import (
 
 // Answers name the rows of a folder of pictures by their files.
 func TestAnswersAboutFiles(t *testing.T) {
-	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	t.Setenv("UNRAVEL_DATA", must.MappedDir(t))
 	dir := t.TempDir()
 	writePictures(t, dir, "b.png", "a.png", "sub/c.png")
 	f := &Folder{Path: dir, Size: datasets.PictureSize{8, 8}, Channels: 1, Fit: pictures.FitCrop, Filter: "box", Bins: 20,
@@ -40,7 +40,7 @@ func TestAnswersAboutFiles(t *testing.T) {
 
 // Labels and pairs name pictures by their files, in any order. Without names they are in the order of the paths.
 func TestLabelsAndPairsOfFiles(t *testing.T) {
-	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	t.Setenv("UNRAVEL_DATA", must.MappedDir(t))
 	dir := t.TempDir()
 	writePictures(t, dir, "p1.png", "p2.png", "p10.png", "sub/c.png")
 	f := NewFolder()

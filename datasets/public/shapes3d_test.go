@@ -70,7 +70,10 @@ func TestShapes3DBroken(t *testing.T) {
 	half := filepath.Join(t.TempDir(), "half.h5")
 	whole := must.Read(t, "testdata/3dshapes/3dshapes.h5")
 	must.Write(t, half, whole[:len(whole)/2])
-	relative := must.Get(filepath.Rel(filepath.Join(must.Get(os.Getwd())(t), "testdata"), half))(t)
+	relative, err := filepath.Rel(filepath.Join(must.Get(os.Getwd())(t), "testdata"), half)
+	if err != nil {
+		t.Skip(err) // folders on two drives of Windows
+	}
 	for file, words := range map[string]string{
 		relative:                       "cut off",
 		"3dshapes/broken/deflate.h5":   "images ([480 64 64 3], uint8): rows 0 to 480: chunk 0: deflate: ",

@@ -237,7 +237,7 @@ func TestRefused(t *testing.T) {
 		"/":             "is a group, not an array",
 	} {
 		if _, err := open(t, "refused.h5").Array(name); err == nil || !strings.Contains(err.Error(), want) ||
-			!strings.HasPrefix(err.Error(), "testdata/refused.h5: ") {
+			!strings.HasPrefix(err.Error(), filepath.Join("testdata", "refused.h5: ")) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}

@@ -34,7 +34,7 @@ columns:
 func openQuoting(t *testing.T, dir string, replace ...string) (*Table, error) {
 	t.Helper()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\nT,d,a,D,0.5,,\n"
-	text := strings.NewReplacer(append(replace, "TABLE", filepath.Join(dir, "table.yaml"))...).Replace(quotingTable)
+	text := strings.NewReplacer(append(replace, "TABLE", "'"+filepath.Join(dir, "table.yaml")+"'")...).Replace(quotingTable)
 	must.WriteAll(t, filepath.Join(dir, "q"), map[string]string{"quoting.yaml": text, "ref.csv": csv})
 	return Open(filepath.Join(dir, "q", "quoting.yaml"))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -29,6 +30,9 @@ func TestPlan(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
+	if _, err := exec.LookPath("gofmt"); err != nil {
+		t.Skip(err)
+	}
 	t.Chdir(t.TempDir())
 	must.Write(t, "a.go", "package a\n")
 	var out bytes.Buffer

@@ -48,7 +48,7 @@ func HierarchicalFiles(t *testing.T) {
 // WritePhotos writes pictures and a table of labels, with a cache for the test.
 func WritePhotos(t *testing.T) {
 	t.Helper()
-	t.Setenv(cache.RootVariable, t.TempDir())
+	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	must.OK(t, os.Mkdir("photos", 0o777))
 	labels := "file,brightness,half\n"
 	for i := range 40 {

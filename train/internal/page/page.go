@@ -113,7 +113,7 @@ func duration(seconds float64) string {
 
 // again returns the POSIX shell command that trains the run once more, in another folder.
 func again(dir string) string {
-	dir = filepath.Clean(dir)
+	dir = filepath.ToSlash(filepath.Clean(dir))
 	if strings.HasPrefix(dir, "-") { // otherwise it would be read as a flag
 		dir = "./" + dir
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -164,8 +165,8 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 		numbers = append(numbers, fmt.Sprintf("%.4g", l.Values[0]))
 	}
 	for _, text := range []string{
-		fmt.Sprintf("%s  %s  %.0f images/s", short, strings.Join(parts, "; "), rate),
-		fmt.Sprintf("%s  %s  %.0f images/s", short, strings.Join(sums, "; "), rate),
+		fmt.Sprintf("%s  %s%s", short, strings.Join(parts, "; "), rateText(rate)),
+		fmt.Sprintf("%s  %s%s", short, strings.Join(sums, "; "), rateText(rate)),
 		fmt.Sprintf("%s  %s", short, strings.Join(sums, "; ")),
 		fmt.Sprintf("%s  loss %s", short, strings.Join(numbers, ", ")),
 		fmt.Sprintf("%s  %s", short, strings.Join(numbers, ", ")),
@@ -230,8 +231,15 @@ func epochText(r *engine.EpochReport) string {
 	for _, l := range r.Losses {
 		parts = append(parts, objectiveName(l.Objective, len(r.Losses))+lossText(l.Names, l.Values))
 	}
-	return fmt.Sprintf("epoch %d/%d  %s  %.0f images/s",
-		r.Epoch, r.Of, strings.Join(parts, "; "), float64(r.Images)/r.Seconds)
+	return fmt.Sprintf("epoch %d/%d  %s%s", r.Epoch, r.Of, strings.Join(parts, "; "), rateText(float64(r.Images)/r.Seconds))
+}
+
+// rateText returns a rate of images per second as text. It is empty as long as a coarse clock shows no time.
+func rateText(rate float64) string {
+	if math.IsInf(rate, 1) {
+		return ""
+	}
+	return fmt.Sprintf("  %.0f images/s", rate)
 }
 
 // objectiveName returns the prefix for an objective's losses; "" for a single objective.
@@ -272,7 +280,7 @@ type meter struct {
 
 func (m *meter) add(r *engine.StepReport) {
 	m.images += r.Images
-	if d := time.Since(m.since).Seconds(); d > 1 || m.rate == 0 {
+	if d := time.Since(m.since).Seconds(); d > 1 || m.rate == 0 || math.IsInf(m.rate, 1) {
 		m.rate, m.since, m.images = float64(m.images)/d, time.Now(), 0
 	}
 }
