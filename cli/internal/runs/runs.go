@@ -163,6 +163,7 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 		}
 	}
 	names := index.ResultNames(runs)
+	logDamaged(s, runs)
 	if c.CSV {
 		return plain.WriteCSV(s.Out, groupRecords(c.By, groups, names))
 	}
