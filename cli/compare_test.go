@@ -325,6 +325,11 @@ func TestCompareSettings(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, o.out)
 		}
 	}
+	writeFile(t, "a3/metrics.json", []byte(`[{"name":"dlsbd","value":null,"better":"lower"}]`))
+	if o := succeed(t, "compare", "a1", "a2", "a3", "--udr", "none"); !strings.Contains(o.out,
+		"0.375 ± 0.1768 (0.25 to 0.5) of 2 of 3 runs") {
+		t.Errorf("a run without a value:\n%s", o.out)
+	}
 	if o = succeed(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.out, "Kendall") ||
 		strings.Contains(o.out, "setting") || ui.Exists("out/kendall.csv") {
 		t.Errorf("tau of two runs, or settings that are equal:\n%s", o.out)

@@ -574,8 +574,12 @@ func (x *Comparison) printSeeds(w io.Writer) {
 			if s.Count < 2 {
 				return "-"
 			}
-			return fmt.Sprintf("%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)),
+			text := fmt.Sprintf("%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)),
 				report.Number(float64(s.Least)), report.Number(float64(s.Most)))
+			if all := len(x.Seeds[group].Runs); s.Count < all {
+				text += fmt.Sprintf(" of %d of %d runs", s.Count, all)
+			}
+			return text
 		})
 	}
 }
