@@ -336,6 +336,19 @@ func TestCompareSettings(t *testing.T) {
 	}
 }
 
+// A mean over runs names runs that count a seed twice, with other results, and no copies or runs of other groups.
+func TestSeedTwice(t *testing.T) {
+	t.Chdir(t.TempDir())
+	runFolders(t, map[string][]string{"a": {"0.25"}, "again": {"0.5"}, "copy": {"0.25"}, "b": {"0.75", "seed=2"}})
+	o := succeed(t, "runs", ".", "--by", "model")
+	if !strings.Contains(o.log, "note: a seed counts twice: these have the config and seed of another run, and other results: again\n") {
+		t.Errorf("%+v", o)
+	}
+	if o := succeed(t, "runs", ".", "--by", "run"); strings.Contains(o.log, "twice") {
+		t.Errorf("%+v", o)
+	}
+}
+
 // A folder of runs means all its runs, and a pattern may also match its list.
 func TestCompareFolder(t *testing.T) {
 	from, dir := finished(t), t.TempDir()
