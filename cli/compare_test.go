@@ -325,9 +325,35 @@ func TestCompareSettings(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, o.out)
 		}
 	}
+	writeFile(t, "a3/metrics.json", []byte(`[{"name":"dlsbd","value":null,"better":"lower"}]`))
+	if o := succeed(t, "compare", "a1", "a2", "a3", "--udr", "none"); !strings.Contains(o.out,
+		"0.375 ± 0.1768 (0.25 to 0.5) of 2 of 3 runs") {
+		t.Errorf("a run without a value:\n%s", o.out)
+	}
+	for dir, value := range map[string]string{"a1": "0.25", "a2": "0.5"} {
+		writeFile(t, dir+"/metrics.json", []byte(`[{"name":"mig","value":`+value+
+			`,"better":"higher","interval":{"low":0.125,"high":0.375,"estimate":0.3125}}]`))
+	}
+	if o := succeed(t, "compare", "a1", "a2", "--udr", "none"); !strings.Contains(o.out, "0.25 (2) [0.125, 0.375]") ||
+		!strings.Contains(o.out, "0.5 (1) estimate 0.3125 [0.125, 0.375]") {
+		t.Errorf("intervals:\n%s", o.out)
+	}
 	if o = succeed(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.out, "Kendall") ||
 		strings.Contains(o.out, "setting") || ui.Exists("out/kendall.csv") {
 		t.Errorf("tau of two runs, or settings that are equal:\n%s", o.out)
+	}
+}
+
+// A mean over runs names runs that count a seed twice, with other results, and no copies or runs of other groups.
+func TestSeedTwice(t *testing.T) {
+	t.Chdir(t.TempDir())
+	runFolders(t, map[string][]string{"a": {"0.25"}, "again": {"0.5"}, "copy": {"0.25"}, "b": {"0.75", "seed=2"}})
+	o := succeed(t, "runs", ".", "--by", "model")
+	if !strings.Contains(o.log, "note: a seed counts twice: these have the config and seed of another run, and other results: again\n") {
+		t.Errorf("%+v", o)
+	}
+	if o := succeed(t, "runs", ".", "--by", "run"); strings.Contains(o.log, "twice") {
+		t.Errorf("%+v", o)
 	}
 }
 

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
 func TestListJSON(t *testing.T) {
@@ -93,5 +96,27 @@ func TestModelCard(t *testing.T) {
 		t.Errorf("a card of an unfinished run has metrics: %s", card)
 	}
 	succeed(t, "import", "--from", "w.safetensors", "--run", "runs/again")
+	elements := 0 // of the encoder
+	for _, file := range []struct{ name, use string }{
+		{"part.safetensors", "unravel import --from part.safetensors --partial "},
+		{"part.onnx", "unravel encode --encoder part.onnx "}} {
+		var x struct{ Elements int }
+		o := succeed(t, "export", "--run", finished(t), "--part", "encoder", "--out", file.name, "--card", "part.md", "--json")
+		must.OK(t, json.Unmarshal([]byte(o.out), &x))
+		if elements == 0 {
+			for _, tensor := range must.Get(safetensors.ReadFile(file.name))(t).Tensors {
+				n := 1
+				for _, size := range tensor.Shape {
+					n *= size
+				}
+				elements += n
+			}
+		}
+		card := string(must.Read(t, "part.md"))
+		if x.Elements != elements || !strings.Contains(card, fmt.Sprintf("| parameters | %d |", x.Elements)) ||
+			!strings.Contains(card, file.use) {
+			t.Errorf("%s: %d elements, want %d:\n%s", file.name, x.Elements, elements, card)
+		}
+	}
 	checkMistake(t, call(t, "export", "--run", finished(t), "--card", "card.txt"), 2, "--card card.txt", ".md")
 }

@@ -71,6 +71,21 @@ func TestChanceLevels(t *testing.T) {
 	}
 }
 
+// Codes with weak information about 640 rows are better than chance, also by metrics that fit predictors.
+func TestChanceOfWeakCodes(t *testing.T) {
+	s := rng.New(2, "weak codes")
+	in := gridInput(ordinals(8, 8, 10), 3, func(l []int, z []float64) {
+		for j, v := range l {
+			z[j] = float64(v) + 2.2*s.NormFloat64()
+		}
+	})
+	for _, name := range []string{"probe", "knn", "downstream", "dci"} {
+		if r := withChance(t, in, choice(name)); !r.Chance.Differs {
+			t.Errorf("%s: value %v, chance %+v", name, r.Value, r.Chance)
+		}
+	}
+}
+
 // TestChanceOfCodes checks that metrics of codes alone have no chance level.
 func TestChanceOfCodes(t *testing.T) {
 	in := gridInput(ordinals(3, 4), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })

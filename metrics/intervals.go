@@ -263,9 +263,9 @@ type Chances struct {
 // Limits on the work for chance levels. A chance level annotates a value, and should not cost more than the value.
 const (
 	chanceRows        = 2000 // minimum number of rows of a shuffle, if the input has them
-	slowRows          = 100
-	slowPart          = 25 // a shuffle of a slow metric has 1/slowPart of the rows
-	fewerDrawsPart    = 20 // or 1/fewerDrawsPart, if the metric uses fewer draws or rounds
+	slowRows          = 500  // fewer rows spread so widely that weak but real information counts as chance
+	slowPart          = 25   // a shuffle of a slow metric has 1/slowPart of the rows
+	fewerDrawsPart    = 20   // or 1/fewerDrawsPart, if the metric uses fewer draws or rounds
 	fewerDrawsDivisor = 5
 	maxDistanceRatio  = 1.0 / 3
 	maxShuffles       = 1000

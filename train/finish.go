@@ -69,7 +69,7 @@ func (s *session) measure(ctx context.Context, codes matrix.Matrix, r *Result) (
 		return err
 	}
 	for _, results := range [][]metrics.Result{r.Metrics, averaged, others} {
-		if err := s.logs.Metrics(s.loop.Epoch(), s.loop.Step(), results); err != nil {
+		if err := s.logs.Metrics(s.loop.Epoch(), s.loop.Step(), 0, results); err != nil {
 			return err
 		}
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // The logger of a run receives events with names and values, and sentences for people.
@@ -42,5 +44,32 @@ func TestLog(t *testing.T) {
 	}
 	if e := events["measured"]; e["dlsbd"] == nil || !slices.Contains([]any{1., 2.}, e["epoch"]) {
 		t.Errorf("measured: %v", e)
+	}
+}
+
+// The time of a run counts its evaluations during training. The evaluation at the end counts as finishing.
+func TestTimeOfEvaluations(t *testing.T) {
+	dir := t.TempDir() + "/run"
+	must.Get(Run(t.Context(), load(t, "train.epochs=2", "metrics={final: [mig], every: 1, during: [dlsbd]}"), Options{Dir: dir}))(t)
+	store := must.Get(rundir.View(dir))(t)
+	evaluations, sum := 0, 0.
+	must.OK(t, store.ReadLog(func(line rundir.Line) {
+		sum += line.Seconds
+		_, during := line.Metrics["dlsbd"]
+		if during {
+			evaluations++
+		}
+		if (line.Seconds > 0) != (during || line.Losses != nil) {
+			t.Errorf("a line with %v s: %v", line.Seconds, line)
+		}
+	}))
+	r := must.Get(rundir.ReadRecord(dir))(t)
+	times := map[string]float64{}
+	for _, timing := range r.Timings {
+		times[timing.Name] = timing.Seconds
+	}
+	if training := times[rundir.TrainingTiming]; evaluations != 2 || math.Abs(training-sum) > 1e-9 ||
+		math.Abs(r.Seconds-training-times[rundir.FinishingTiming]) > 1e-9 {
+		t.Errorf("%d evaluations, lines of %v s, %v in all: %v", evaluations, sum, r.Seconds, times)
 	}
 }

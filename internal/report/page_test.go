@@ -125,6 +125,9 @@ func TestPageHeat(t *testing.T) {
 	if err != nil || len(h.Maps) != 3 || !strings.HasPrefix(h.Maps[0].Title, "mig: mutual information") {
 		t.Fatalf("%v, %d maps", err, len(h.Maps))
 	}
+	if want := fmt.Sprintf("1000 draws of %d images)", in.Codes.Rows); !strings.HasSuffix(h.Maps[2].Title, want) {
+		t.Errorf("title %q; want %s", h.Maps[2].Title, want)
+	}
 	turned := results[0].Grids[0]
 	turned.Rows = append([]string{"other"}, turned.Rows[1:]...)
 	if h, err = PageHeat(t.Context(), nil, []metrics.Result{{Name: "one", Grids: results[0].Grids[:1]},

@@ -217,8 +217,8 @@ func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (l
 // Limits of the maps on a page: cells of a map, rows or columns of a map, and maps.
 const maxMapSide, maxMaps = 256, 24
 
-// importanceRows is the number of rows for a fit of importances that are only displayed. mostImportance is the maximum
-// of rows times columns times levels.
+// importanceRows is the number of rows, drawn with replacement, for a fit of importances that are only displayed.
+// maxImportance is the maximum of rows times columns times levels.
 const importanceRows, maxImportance = 1000, 2_000_000
 
 // PageHeat returns the maps of a page: the matrices behind results. Unless a result has them, it adds the mutual
@@ -287,8 +287,8 @@ func extraMetrics(in *metrics.Input) []pageMetric {
 	if importanceRows*in.Codes.Cols*levels <= maxImportance {
 		m := metrics.NewDCI()
 		m.Rounds, m.Bins, m.Train, m.Test, m.TestShare = 10, 64, importanceRows, 1, 0
-		list = append(list, pageMetric{fmt.Sprintf(" (%d rounds of boosting, %d images)", m.Rounds, m.Train),
-			metrics.Choice{Name: "dci", Value: m}})
+		suffix := fmt.Sprintf(" (%d rounds of boosting, %d draws of %d images)", m.Rounds, m.Train, in.Codes.Rows)
+		list = append(list, pageMetric{suffix, metrics.Choice{Name: "dci", Value: m}})
 	}
 	return list
 }

@@ -289,7 +289,7 @@ func meanOf(values []float64) *estimate {
 const (
 	maxCurves      = 60  // runs
 	maxPanels      = 40  // losses and metrics
-	maxCurvePoints = 400 // points of a curve; longer curves are subsampled
+	maxCurvePoints = 400 // points of a curve; longer curves keep their lowest and highest points
 )
 
 // overlay is the answer of /api/compare/curves.
@@ -328,7 +328,7 @@ func (s *Server) overlay(snap *snapshot, c selection) (*overlay, error) {
 				p = &web.Panel{Title: key.title(), X: "epoch", Y: key.name, Log: key.objective != "", Lines: key.objective == ""}
 				panels[key] = p
 			}
-			x, y := thinOut(curve.x), thinOut(curve.y)
+			x, y := curve.thinOut()
 			p.Series = append(p.Series, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y)),
 				Colour: &colour})
 		}
@@ -394,17 +394,27 @@ func curvesOf(lines []rundir.Line) map[panelKey]*points {
 	return curves
 }
 
-// thinOut keeps at most maxCurvePoints equally spaced numbers, including the last one.
-func thinOut(values []float32) []float32 {
-	step := (len(values) + maxCurvePoints - 1) / maxCurvePoints
-	if step < 2 {
-		return values
+// thinOut keeps at most maxCurvePoints points: the first, the last, and of each interval between them the lowest and the
+// highest. A peak of one epoch therefore stays visible.
+func (p *points) thinOut() (x, y []float32) {
+	last := len(p.x) - 1
+	if last < maxCurvePoints {
+		return p.x, p.y
 	}
-	var thinned []float32
-	for i := (len(values) - 1) % step; i < len(values); i += step {
-		thinned = append(thinned, values[i])
+	keep := func(i int) { x, y = append(x, p.x[i]), append(y, p.y[i]) }
+	keep(0)
+	const intervals = maxCurvePoints/2 - 1
+	for k := range intervals {
+		from, to := 1+k*(last-1)/intervals, 1+(k+1)*(last-1)/intervals
+		part := p.y[from:to]
+		low, high := from+slices.Index(part, slices.Min(part)), from+slices.Index(part, slices.Max(part))
+		keep(min(low, high))
+		if low != high {
+			keep(max(low, high))
+		}
 	}
-	return thinned
+	keep(last)
+	return x, y
 }
 
 // runColour is the value of a run that determines its colour, and the index of the colour in the palette.

@@ -177,12 +177,24 @@ func TestCompareCurves(t *testing.T) {
 	if p := v.Curves.Panels[slices.Index(titles, "Loss: supervised, lsbd")]; p.Series[0].X.Shape[0] != 3 || !p.Log {
 		t.Errorf("%+v", p)
 	}
-	long := make([]float32, 1001)
-	for i := range long {
-		long[i] = float32(i)
-	}
-	if some := thinOut(long); len(some) > maxCurvePoints || some[len(some)-1] != 1000 || some[1]-some[0] != 3 {
-		t.Errorf("%d points, %v to %v", len(some), some[0], some[len(some)-1])
+}
+
+// A thinned curve keeps its ends, and a peak of a single epoch.
+func TestThinOut(t *testing.T) {
+	for _, n := range []int{2, 400, 401, 1001, 4000} {
+		for _, peak := range []int{0, 1, n / 3, n - 2, n - 1} {
+			long := &points{}
+			for i := range n {
+				long.x, long.y = append(long.x, float32(i)), append(long.y, 1/float32(i+1))
+			}
+			long.y[peak] = 100
+			x, y := long.thinOut()
+			at := slices.Index(y, 100)
+			if len(x) > maxCurvePoints || len(y) != len(x) || !slices.IsSorted(x) || x[0] != 0 || x[len(x)-1] != float32(n-1) ||
+				at < 0 || x[at] != float32(peak) || n <= maxCurvePoints && len(x) != n {
+				t.Errorf("%d points with a peak at %d: %d points from %v to %v, peak %d", n, peak, len(x), x[0], x[len(x)-1], at)
+			}
+		}
 	}
 }
 

@@ -64,6 +64,20 @@ func epochLine(epoch int) string {
 	return fmt.Sprintf(`{"step":%d,"epoch":%d,"images":9,"seconds":2,"losses":{"unsupervised":{"loss":%d.5}}}`+"\n", epoch, epoch, 10-epoch)
 }
 
+// The time left counts evaluations: the mean of the last epochs, some of them with an evaluation.
+func TestTimeLeft(t *testing.T) {
+	evaluation := `{"step":1,"epoch":1,"seconds":8,"metrics":{"mig":0.5}}` + "\n"
+	for epochs, want := range map[int]float64{1: 2, 2: 6, paceEpochs: 6} {
+		p := progress{state: sweep.Running, epochs: 12}
+		p.readTail([]byte(epochLine(1)+evaluation+epochLine(2)+`{"step":3`), epochs)
+		if now := time.Now(); p.epoch != 2 || p.loss != 8.5 || p.seconds != want {
+			t.Errorf("%d epochs: %+v", epochs, p)
+		} else if p.written = now; p.remaining(now) != time.Duration(10*want)*time.Second {
+			t.Errorf("%d epochs: %v left", epochs, p.remaining(now))
+		}
+	}
+}
+
 // The stream sends each new point of the log once. It sends a partial line only after its rest, and skips invalid
 // lines.
 func TestEvents(t *testing.T) {

@@ -317,7 +317,7 @@ type progress struct {
 	epochs    int     // epochs in the config
 	hasLoss   bool    // the log has losses of an epoch
 	loss      float64 // loss of the last epoch: the sum of the totals of the objectives, without validation
-	seconds   float64 // duration of the last epoch
+	seconds   float64 // duration of an epoch with its evaluations: the mean of the last paceEpochs
 	written   time.Time
 }
 
@@ -378,8 +378,21 @@ func (p *progress) readLog(r *runs, run *runState, stamp fileStamp) {
 	if err != nil {
 		return
 	}
+	epochs := 1
+	if run.base == sweep.Unfinished {
+		epochs = paceEpochs
+	}
+	p.readTail(text, epochs)
+}
+
+// paceEpochs is the number of epochs for a mean duration; some of them may have no evaluation.
+const paceEpochs = 20
+
+// readTail reads the last epochs of the end of a log.
+func (p *progress) readTail(text []byte, epochs int) {
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // a line without a newline is incomplete
-	for len(text) > 0 {
+	sum := 0.0
+	for read := 0; len(text) > 0 && read < epochs; {
 		lineStart := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
 		var line rundir.Line
 		err := json.Unmarshal(text[lineStart:], &line)
@@ -388,7 +401,13 @@ func (p *progress) readLog(r *runs, run *runState, stamp fileStamp) {
 			continue
 		}
 		p.epoch = max(p.epoch, line.Epoch)
+		sum += line.Seconds
 		if line.Losses == nil {
+			continue
+		}
+		read++
+		p.seconds = sum / float64(read)
+		if p.hasLoss {
 			continue
 		}
 		for objective, parts := range line.Losses {
@@ -396,8 +415,7 @@ func (p *progress) readLog(r *runs, run *runState, stamp fileStamp) {
 				p.loss += parts["loss"]
 			}
 		}
-		p.hasLoss, p.seconds = true, line.Seconds
-		return
+		p.hasLoss = true
 	}
 }
 

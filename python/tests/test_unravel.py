@@ -107,6 +107,8 @@ class Evaluate(Case):
         table = unravel.evaluate(self.codes, {"a": factors[:, 0], "b": factors[:, 1]}, "mig", types="ordinal")
         self.assertEqual(got["mig"].basis["excluded"][0]["rows"], 10)
         self.assertEqual(got["mig"].value, table["mig"].value)
+        whole = unravel.evaluate(np.ma.array(self.codes), np.ma.array(self.factors), "mig", types="ordinal")
+        self.assertEqual(whole["mig"].value, unravel.evaluate(self.codes, self.factors, "mig", types="ordinal")["mig"].value)
         masked = np.ma.array(self.factors, mask=np.isnan(factors))
         self.assertEqual(got["mig"].value, unravel.evaluate(self.codes, masked, "mig", types="ordinal")["mig"].value)
         with self.assertRaisesRegex(unravel.Error, "row 0, column 0 is NaN"):

@@ -201,8 +201,10 @@ def array_of(values: Any, what: str) -> NDArray[Any]:
 
 def _unmasked(array: Any) -> Any:
     """Return an array with NaN, or None for text, at its masked values."""
-    if not isinstance(array, np.ma.MaskedArray) or array.dtype.names is not None or not np.ma.is_masked(array):
+    if not isinstance(array, np.ma.MaskedArray) or array.dtype.names is not None:
         return array
+    if not np.ma.is_masked(array):
+        return array.data
     if array.dtype.kind in "fiub":
         return array.astype(np.float64).filled(np.nan)
     return array.astype(object).filled(None)

@@ -130,7 +130,7 @@ type Line struct {
 	Step    int                `json:"step"`              // total number of steps so far
 	Epoch   int                `json:"epoch"`             // number of finished epochs
 	Images  int                `json:"images,omitempty"`  // number of images in the epoch
-	Seconds float64            `json:"seconds,omitempty"` // duration of the epoch
+	Seconds float64            `json:"seconds,omitempty"` // duration of the epoch's steps, or of an evaluation during training
 	Losses  Losses             `json:"losses,omitempty"`  // losses of an epoch
 	Metrics map[string]float64 `json:"metrics,omitempty"` // metrics of an evaluation
 }

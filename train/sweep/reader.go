@@ -57,9 +57,11 @@ func (r *Reader) read(dir string) Entry {
 		e.State, e.Problem = Failed, errors.New(e.Record.Error)
 		return e
 	}
-	if e.Problem = e.readResults(); e.Problem == nil {
-		e.State = Finished
+	if e.Problem = e.readResults(); e.Problem != nil {
+		e.Metrics, e.Fit = nil, nil // edited results do not count
+		return e
 	}
+	e.State = Finished
 	return e
 }
 

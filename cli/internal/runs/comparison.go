@@ -254,7 +254,11 @@ func (m *comparedMetric) text(run int) string {
 	}
 	s := fmt.Sprintf("%s (%s)", report.Number(v), report.Number(float64(m.Ranks[run])))
 	if m.Intervals != nil && m.Intervals[run] != nil {
-		s += fmt.Sprintf(" [%s, %s]", report.Number(m.Intervals[run].Low), report.Number(m.Intervals[run].High))
+		i := m.Intervals[run]
+		if v < i.Low || v > i.High { // biased by the number of rows, or one draw
+			s += " estimate " + report.Number(i.Estimate)
+		}
+		s += fmt.Sprintf(" [%s, %s]", report.Number(i.Low), report.Number(i.High))
 	}
 	if m.Chances != nil && m.Chances[run] != nil {
 		than := ", chance"
@@ -574,8 +578,12 @@ func (x *Comparison) printSeeds(w io.Writer) {
 			if s.Count < 2 {
 				return "-"
 			}
-			return fmt.Sprintf("%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)),
+			text := fmt.Sprintf("%s ± %s (%s to %s)", report.Number(float64(s.Mean)), report.Number(float64(s.Std)),
 				report.Number(float64(s.Least)), report.Number(float64(s.Most)))
+			if all := len(x.Seeds[group].Runs); s.Count < all {
+				text += fmt.Sprintf(" of %d of %d runs", s.Count, all)
+			}
+			return text
 		})
 	}
 }

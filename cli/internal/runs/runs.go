@@ -163,6 +163,11 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 		}
 	}
 	names := index.ResultNames(runs)
+	if again := c.sameSeeds(groups, runs); again != nil {
+		fmt.Fprintf(s.Log, "note: a seed counts twice: these have the config and seed of another run, and other results: %s\n",
+			ui.Some(again, 6))
+	}
+	logDamaged(s, runs)
 	if c.CSV {
 		return plain.WriteCSV(s.Out, groupRecords(c.By, groups, names))
 	}
@@ -189,6 +194,34 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	}
 	printFitting(s, list)
 	return nil
+}
+
+// sameSeeds lists the runs with the config and seed of an earlier run of their group that are not its repeats, for
+// example from other versions or processors.
+func (c *Command) sameSeeds(groups []*index.Group, runs []*index.Run) (list []string) {
+	repeats, seen := map[string]bool{}, map[string]bool{}
+	for _, g := range groups {
+		for _, dir := range g.Repeats {
+			repeats[dir] = true
+		}
+	}
+	for _, r := range runs {
+		if r.Hash == "" || r.Results.Len() == 0 || repeats[r.Dir] {
+			continue
+		}
+		key := []string{r.Hash}
+		for _, name := range c.By {
+			column, _ := index.FindColumn(runs, name) // GroupBy found it
+			text, _ := column.Of(r)
+			key = append(key, text)
+		}
+		if k := strings.Join(key, "\x00"); seen[k] {
+			list = append(list, r.Dir)
+		} else {
+			seen[k] = true
+		}
+	}
+	return list
 }
 
 // groupRecords returns a header and a row for each group.

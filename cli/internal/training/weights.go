@@ -47,8 +47,9 @@ type exported struct {
 	Part     string           `json:"part,omitempty"`
 	Layout   string           `json:"layout"`
 	Tensors  int              `json:"tensors,omitempty"`
-	Elements int              `json:"elements"`          // number of elements of all the model's parameters and states
+	Elements int              `json:"elements"`          // number of elements of the parameters and states in the file
 	Network  *weights.Network `json:"network,omitempty"` // of onnx
+	trained  int              // number of elements without states
 }
 
 func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
@@ -70,7 +71,10 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	}
 	name := cmp.Or(string(part), "weights") + "." + c.Format
 	file := cmp.Or(c.Out, filepath.Join(c.Dir, c.FileName(name)))
-	r := exported{File: file, Format: c.Format, Part: string(part), Layout: c.Layout, Elements: e.Model.Params().Count()}
+	r := exported{File: file, Format: c.Format, Part: string(part), Layout: c.Layout}
+	if r.Elements, r.trained, err = elementsOf(source, part); err != nil {
+		return err
+	}
 	layout := weights.Layout(c.Layout)
 	if err := ui.WriteFile(r.File, func(w io.Writer) error {
 		if c.Format == onnxFormat {
@@ -102,6 +106,31 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 		fmt.Fprintf(s.Log, "%s of %s in %s, %s\n", wording.Count(r.Tensors, "tensor"), c.Dir, r.File, layoutText[layout])
 	}
 	return nil
+}
+
+// elementsOf counts the elements of the parameters and states of a part, or of the whole model, and of those that train.
+func elementsOf(s *weights.Source, part weights.Part) (all, trained int, err error) {
+	params := s.Model.Params()
+	if part == "" {
+		return params.Count(), params.Trainable(), nil
+	}
+	network, err := s.Describe(part)
+	if err != nil {
+		return 0, 0, err
+	}
+	used := map[string]bool{}
+	for _, l := range network.Layers {
+		for _, name := range l.Parameters {
+			used[name] = true
+		}
+	}
+	for name := range used {
+		n := params.Get(name).Shape().TotalSize()
+		if all += n; !params.IsState(name) {
+			trained += n
+		}
+	}
+	return all, trained, nil
 }
 
 var layoutText = map[weights.Layout]string{
@@ -160,7 +189,7 @@ type modelCard struct {
 	Best    bool           // the file has the weights of the best evaluation
 	Average bool           // the file has the moving average of the weights
 	Shape   [3]int         // of the images
-	Trained int            // number of elements of the parameters, without states
+	Trained int            // number of elements of the parameters in the file, without states
 	Width   int            // columns of a code
 	Record  *rundir.Record // nil: the run has not ended
 	Metrics []metrics.Result
@@ -169,7 +198,7 @@ type modelCard struct {
 func newCard(dir string, e *train.Experiment, source *weights.Source, x exported) (*modelCard, error) {
 	h, w, channels := e.Data.ImageShape()
 	c := &modelCard{exported: x, Config: &e.Config, Text: source.Config, Shape: [3]int{h, w, channels},
-		Width: e.Coder.Width(), Trained: e.Model.Params().Trainable()}
+		Width: e.Coder.Width(), Trained: x.trained}
 	c.File = filepath.Base(x.File)
 	var err error
 	if c.Record, err = rundir.ReadRecord(dir); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/metrics"
@@ -60,12 +61,13 @@ func (m *Monitor) Measure(ctx context.Context) ([]metrics.Result, error) {
 // Hook evaluates the model every m.Every epochs.
 func (m *Monitor) Hook(priority int, g *watch.Logs, c *watch.Console) engine.Hook {
 	measure := func(ctx context.Context, _ *engine.Loop, r *engine.EpochReport) error {
+		begun := time.Now()
 		results, err := m.Measure(ctx)
 		if err != nil {
 			return err
 		}
 		m.Results, m.MeasuredAt = results, r.Epoch
-		if err := g.Metrics(r.Epoch, r.Step, results); err != nil {
+		if err := g.Metrics(r.Epoch, r.Step, time.Since(begun), results); err != nil {
 			return err
 		}
 		line, values := fmt.Sprintf("epoch %d", r.Epoch), []any{"epoch", r.Epoch, "step", r.Step}

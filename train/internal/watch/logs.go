@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/metrics"
@@ -66,8 +67,9 @@ func (g *Logs) epoch(r *engine.EpochReport) error {
 	return g.lines.Append(line)
 }
 
-// Metrics logs an evaluation unless the logs already have it, such as the last epoch's evaluation.
-func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
+// Metrics logs an evaluation unless the logs already have it, such as the last epoch's evaluation. took is the duration
+// of an evaluation during training, which counts as training; 0 at the end of a run.
+func (g *Logs) Metrics(epoch, step int, took time.Duration, results []metrics.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -79,6 +81,7 @@ func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
 		return nil
 	}
 	g.remember(line)
+	line.Seconds = took.Seconds()
 	for _, m := range results {
 		if err := g.Events.Scalar("metrics/"+m.Name, int64(step), float32(m.Value)); err != nil {
 			return err
@@ -91,6 +94,7 @@ func (g *Logs) remember(line rundir.Line) {
 	if len(g.measured) > 0 && g.measured[0].Step != line.Step {
 		g.measured = nil
 	}
+	line.Seconds = 0 // a repeated evaluation takes another time
 	g.measured = append(g.measured, line)
 }
 

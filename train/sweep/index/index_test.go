@@ -76,7 +76,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// Results edited in place count as edited, even if the file keeps its size and time.
+// Results edited in place count as edited, even if the file keeps its size and time. They are no results.
 func TestEditedInPlace(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0")
@@ -89,8 +89,9 @@ func TestEditedInPlace(t *testing.T) {
 	text := must.Read(t, path)
 	text[bytes.IndexByte(text, '.')+1] ^= 1
 	must.OK(t, errors.Join(os.WriteFile(path, text, 0o666), os.Chtimes(path, before.ModTime(), before.ModTime())))
-	if r := list(t, dir)[0]; r.State != sweep.Damaged || !strings.Contains(r.Problem, "the run did not write it so") {
-		t.Errorf("%s, %s", r.State, r.Problem)
+	if r := list(t, dir)[0]; r.State != sweep.Damaged || !strings.Contains(r.Problem, "the run did not write it so") ||
+		r.Results.Len() != 0 {
+		t.Errorf("%s, %s, %v", r.State, r.Problem, r.Results)
 	}
 }
 
