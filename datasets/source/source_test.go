@@ -14,6 +14,20 @@ import (
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
+// A file matches the published facts. An unknown size or hash matches every file, and SHA-256 replaces MD5.
+func TestMatch(t *testing.T) {
+	got := Found{Size: 7, SHA256: "a", MD5: "b"}
+	for want, f := range map[string]File{
+		"it has 7 bytes; want 8": {Size: 8, SHA256: "a"}, "its SHA-256 is a; want b": {Size: 7, SHA256: "b", MD5: "b"},
+		"its MD5 is b; want a": {MD5: "a"},
+	} {
+		must.Error(t, f.Match(got), want)
+	}
+	for _, f := range []File{{}, {Size: 7}, {SHA256: "a", MD5: "x"}, {MD5: "b"}} {
+		must.OK(t, f.Match(got))
+	}
+}
+
 // A file placed by hand is hashed once, and a changed file is hashed again.
 func TestVerify(t *testing.T) {
 	content := bytes.Repeat([]byte("content"), 1000)

@@ -178,6 +178,10 @@ func TestMean(t *testing.T) {
 	if want := []float64{1, 0, 3, 0, 2}; !near(got, want) {
 		t.Errorf("mean of the most frequent options %v, want %v", got, want)
 	}
+	one := []float64{2, 1, 0, 0, 7}
+	if got := tree().Mean([][]float64{one}); !near(got, one) {
+		t.Errorf("mean of one code %v, want %v", got, one)
+	}
 }
 
 func TestSettle(t *testing.T) {
@@ -185,6 +189,11 @@ func TestSettle(t *testing.T) {
 	n, err := cylinder().Settle(m)
 	if err != nil || n != 1 || !near(m.Row(0), []float64{0.6, 0.8, 0, 0, 1, 9, 9}) || !near(m.Row(1), []float64{1, 0, 0, 0, 1, 9, 9}) {
 		t.Errorf("%d projected, %v, %v", n, err, m.Data)
+	}
+	options := matrix.Matrix{Rows: 2, Cols: 5, Data: []float64{1.0009, -0.0009, 3, 0, 1, 1.9995, 2, 0, 4, 1}}
+	n, err = tree().Settle(options)
+	if err != nil || n != 0 || !near(options.Data, []float64{1, 0, 3, 0, 1, 2, 2, 0, 4, 1}) {
+		t.Errorf("%d projected, %v, %v", n, err, options.Data)
 	}
 	for want, bad := range map[string]struct {
 		of  *Codes
@@ -195,9 +204,19 @@ func TestSettle(t *testing.T) {
 		"row 0, column 5 is NaN":                             {cylinder(), []float64{1, 0, 0, 0, 1, math.NaN(), 9}},
 		"row 0, column 6 is 1e+39":                           {cylinder(), []float64{1, 0, 0, 0, 1, 2, 1e39}},
 		"row 0, column 0 is 1.5; want an option":             {tree(), []float64{1.5, 0, 0, 0, 1}},
+		"row 0, column 1 is -1; want an option":              {tree(), []float64{1, -1, 0, 0, 1}},
 		"row 0, column 1 is 3; want an option, 1 to 2, or 0": {tree(), []float64{2, 3, 0, 0, 1}},
 	} {
 		must.ErrorOf(bad.of.Settle(matrix.Matrix{Rows: 1, Cols: len(bad.row), Data: bad.row}))(t, want, bad.row)
+	}
+}
+
+// The nearest code with an option is near in the columns that both codes use. Of equally near codes it is the first.
+func TestNearest(t *testing.T) {
+	for last, want := range map[float64][]float64{30.4: {2, 2, 0, 9, 11}, 30.5: {2, 2, 0, 7, 50}, 30.6: {2, 2, 0, 7, 50}} {
+		if got := tree().nearest([]float64{2, 1, 0, 0, last}, 1, 1); !near(got, want) {
+			t.Errorf("nearest to %v: %v, want %v", last, got, want)
+		}
 	}
 }
 

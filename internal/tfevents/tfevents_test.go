@@ -80,6 +80,7 @@ func TestWriteAndRead(t *testing.T) {
 	if len(got) != 5 || got[0].FileVersion != "brain.Event:2" || got[0].WallTime != 1_700_000_001.25 || got[4].WallTime != 1_700_000_005.25 {
 		t.Fatalf("got %+v", got)
 	}
+	must.Equal(t, got[0].Time(), time.UnixMicro(1_700_000_001_250_000), "time")
 	for i, want := range []Event{
 		{Step: 1, Values: []Value{{Tag: "loss/kl", Scalar: 0.5}}},
 		{Step: 2, Values: []Value{{Tag: "a", Scalar: float32(math.Inf(-1))}, {Tag: "b", Scalar: -1}}},

@@ -295,6 +295,21 @@ func TestRungs(t *testing.T) {
 	}
 }
 
+// The last rung is above the first, and rungs grow.
+func TestASHASettings(t *testing.T) {
+	for a, want := range map[[3]int]string{
+		{1, 2, 2}: "", {1, 0, 2}: "max: the epochs of the last rung are missing", {0, 2, 2}: "min: ", {1, 2, 1}: "eta: ",
+		{3, 3, 2}: "max: 3 is not above min, 3; want more epochs in the last rung than in the first", {4, 3, 2}: "3 is not above min, 4",
+	} {
+		err := (&ASHA{Min: a[0], Max: a[1], Eta: a[2]}).Validate()
+		if want == "" {
+			must.OK(t, err)
+		} else {
+			must.Error(t, err, want, a)
+		}
+	}
+}
+
 // A failed trial, or one with NaN, counts in its rung and is never promoted, and neither is a running trial.
 func TestPromotions(t *testing.T) {
 	a := &ASHA{Settings: Settings{Space: unit}, Min: 1, Max: 2, Eta: 2}
@@ -311,6 +326,7 @@ func TestPromotions(t *testing.T) {
 		{"NaN", []Trial{trial(0, math.NaN()), trial(1, 1)}, 1},
 		{"only NaN", []Trial{trial(0, math.NaN()), trial(1, math.NaN())}, -1},
 		{"a failure", []Trial{{Point: Point{0}, Failed: true}, trial(1, 1)}, 1},
+		{"a start", []Trial{{Point: Point{0}, Running: true}, trial(1, 1)}, -1},
 		{"the best runs", []Trial{running, trial(1, 2)}, -1},
 		{"the best went on", []Trial{trial(0, 1, 1), trial(1, 2)}, -1},
 	} {

@@ -102,3 +102,21 @@ func TestSummariseSymmetric(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// Totals count cells that are computed from printed numbers apart.
+func TestTotalsFromPrinted(t *testing.T) {
+	table := must.Get(tables.Open("enriching-table5-printed"))(t)
+	r := must.Get(table.Compute(t.Context(), tables.Options{Scale: tables.QuickScale}))(t)
+	cells := 0
+	for _, row := range r.Rows {
+		for _, c := range row.Cells {
+			if c.Theirs != nil {
+				cells++
+			}
+		}
+	}
+	list := must.Get(totals([]*tables.Result{r}))(t)
+	if cells == 0 || list[0].FromPrinted != cells || list[0].Printed != 0 || list[1].FromPrinted != 0 {
+		t.Errorf("%+v, want %d cells from printed numbers", list, cells)
+	}
+}

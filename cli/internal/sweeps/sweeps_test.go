@@ -3,18 +3,57 @@ package sweeps
 import (
 	"bytes"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/cluster"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
+
+// A task on Kubernetes gets 1.25 times the memory of the largest run, or 256 MiB. A flag sets another limit.
+func TestAllotMemory(t *testing.T) {
+	const config = "dataset: {square: {size: 32, side: 2}}\nmodel: {vae: {encoder: {mlp: {hidden: [8]}}, latent: 2}}\nlosses: [reconstruction]\n"
+	small := must.Get(train.Load("small.yaml", []byte(config)))(t)
+	large := must.Get(train.Load("large.yaml", []byte(config), "model.vae.encoder.mlp.hidden=[4096]"))(t)
+	peak := must.Get(train.PeakMemory(t.Context(), train.Here(large)))(t)
+	for _, c := range []struct {
+		on     string
+		memory int64
+		runs   []train.Config
+		want   int64
+	}{
+		{onKubernetes, 0, []train.Config{small}, 1 << 28},
+		{onKubernetes, 0, []train.Config{small, large, small}, int64(1.25 * peak)},
+		{onKubernetes, 1 << 20, []train.Config{large}, 1 << 20},
+		{onKubernetes, 0, nil, 0},
+		{onSlurm, 0, []train.Config{large}, 0},
+	} {
+		var runs []sweep.Run
+		for _, config := range c.runs {
+			runs = append(runs, sweep.Run{Config: config})
+		}
+		var log strings.Builder
+		var job cluster.Job
+		job.Memory = c.memory
+		must.OK(t, (&ClusterFlags{On: c.on}).allotMemory(t.Context(), &ui.Streams{Log: &log}, &job, runs))
+		if !(math.Abs(float64(job.Memory-c.want)) <= 1e-3*float64(c.want)) { // estimates differ by a few bytes
+			t.Errorf("%d bytes for %d runs on %s, want %d", job.Memory, len(c.runs), c.on, c.want)
+		}
+		if said := strings.Contains(log.String(), "memory of a task: "); said != (c.want > 1<<20) {
+			t.Errorf("%d bytes: the log is %q", c.want, log.String())
+		}
+	}
+}
 
 // Times may be written as in Go or Slurm.
 func TestParseTime(t *testing.T) {

@@ -141,6 +141,10 @@ func TestLikely(t *testing.T) {
 	if right < 380 {
 		t.Errorf("%d of 400 answers are foreseen", right)
 	}
+	without := newSameModel(nil, 0, []Answer{{Same: true}, {}, {Same: true}}, nil) // Laplace's rule of succession
+	if p := without.probability(0, 1); !(math.Abs(p-3./5) <= 1e-12) {
+		t.Errorf("P(same) without codes is %v, want 3/5", p)
+	}
 	features, x := []float64{0.5, 2, 1, 0.1, 3, 0.4}, []float64{0.7, 1.3, 0.4}
 	list := []Answer{{Same: true}, {}, {Same: true}}
 	_, slope := posterior(list, features, x)

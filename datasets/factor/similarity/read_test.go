@@ -67,6 +67,8 @@ func TestReadErrors(t *testing.T) {
 		err.Error() != `f.csv:1001:5: "f1000" is factor 1001; want at most 1000 factors` {
 		t.Error(err)
 	}
+	must.OK(t, (&Answers{Rows: 1 << 29, Factors: []string{"a", "b"}}).Validate())
+	must.OK(t, (&Answers{Rows: 1 << 30, Factors: []string{"a"}}).Validate())
 	must.Error(t, (&Answers{Rows: 1 << 29, Factors: []string{"a", "b", "c"}}).Validate(), "want at most 2 factors for this number of rows")
 	named := Rows{Count: 5, Find: func(string) (int, bool) { return 0, false }}
 	if _, err := Read(strings.NewReader("u.png,1,x,same"), "f.csv", named); err == nil ||

@@ -161,6 +161,13 @@ func TestNoise(t *testing.T) {
 	}
 }
 
+// Without a same answer, the estimated rate of same pairs is 1 of n + 2. It decides the required excess.
+func TestRequiredExcess(t *testing.T) {
+	for n, want := range map[int]int{4: 1, 5: 2, 31: 2, 32: 3} {
+		must.Equal(t, requiredExcess(make([]Answer, n), 0.15), want, n, "different answers")
+	}
+}
+
 // A class keeps only rows with enough answers. Rows that depend on a removed row go with it.
 func TestTooFewAnswers(t *testing.T) {
 	a := &Answers{Rows: 8, Factors: []string{"x"}}

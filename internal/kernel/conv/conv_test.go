@@ -3,6 +3,7 @@ package conv
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
@@ -199,6 +200,48 @@ func TestPlansRefuse(t *testing.T) {
 	if _, err := NewTranspose(kernel.ConvShape{Batch: 1, InH: 4, InW: 4, InC: 1, OutH: 2, OutW: 2, OutC: 3, Kernel: 2,
 		Stride: 2, PadH: 2, PadW: 2}, kernel.LinearActivation); err == nil {
 		t.Error("a padding as large as the kernel was accepted")
+	}
+}
+
+// Sizes alone choose the product that spreads small images to big images. Fast products need kernel 4, stride 2,
+// big sides of twice the small sides and channels that fill the panels.
+func TestProducts(t *testing.T) {
+	halved := func(inH, inW, inC, outC, size, padH, padW int) kernel.ConvShape {
+		return kernel.ConvShape{Batch: 1, InH: inH, InW: inW, InC: inC, OutH: inH / 2, OutW: inW / 2, OutC: outC,
+			Kernel: size, Stride: 2, PadH: padH, PadW: padW}
+	}
+	for _, c := range []struct {
+		shape kernel.ConvShape
+		want  string
+	}{
+		{halved(16, 16, 32, 64, 4, 1, 1), "4x4"}, {halved(16, 24, 16, 16, 4, 1, 1), "4x4"},
+		{halved(16, 16, 48, 16, 4, 3, 1), "4x4"}, {halved(16, 16, 16, 320, 4, 1, 3), "4x4"},
+		{halved(8, 16, 32, 64, 4, 1, 1), "2x2"}, {halved(12, 16, 32, 64, 4, 1, 1), "2x2"},
+		{halved(16, 12, 32, 64, 4, 1, 1), "2x2"}, {halved(16, 16, 16, 336, 4, 1, 1), "2x2"},
+		{halved(8, 8, 24, 64, 4, 1, 1), "scatter"}, {halved(8, 8, 32, 24, 4, 1, 1), "scatter"},
+		{halved(10, 8, 32, 64, 4, 1, 1), "scatter"}, {halved(8, 10, 32, 64, 4, 1, 1), "scatter"},
+		{halved(9, 8, 32, 64, 4, 1, 1), "scatter"}, {halved(8, 9, 32, 64, 4, 1, 1), "scatter"},
+		{halved(8, 8, 32, 64, 4, 2, 1), "scatter"}, {halved(8, 8, 32, 64, 4, 1, 2), "scatter"},
+		{halved(8, 8, 32, 64, 5, 1, 1), "scatter"}, {halved(8, 8, 5, 16, 4, 1, 1), "scatter"},
+		{halved(8, 8, 2, 16, 4, 1, 1), "winogradNarrow"}, {halved(8, 8, 4, 16, 4, 1, 1), "winogradNarrow"},
+		{halved(6, 10, 3, 32, 4, 1, 1), "winogradNarrow"}, {halved(8, 8, 4, 24, 4, 1, 1), "narrow"},
+		{halved(8, 8, 3, 16, 4, 2, 1), "narrow"}, {halved(8, 8, 3, 16, 4, 1, 2), "narrow"},
+		{halved(9, 8, 3, 16, 4, 1, 1), "narrow"}, {halved(8, 9, 3, 16, 4, 1, 1), "narrow"},
+		{halved(8, 8, 3, 16, 5, 1, 1), "narrow"},
+		{halved(8, 8, 1, 16, 4, 1, 1), "narrowTaps"}, {halved(6, 10, 1, 7, 4, 1, 1), "narrowTaps"},
+		{halved(8, 8, 1, 16, 4, 2, 1), "narrow"}, {halved(8, 8, 1, 16, 4, 1, 2), "narrow"},
+		{halved(9, 8, 1, 16, 4, 1, 1), "narrow"}, {halved(8, 9, 1, 16, 4, 1, 1), "narrow"},
+		{halved(8, 8, 1, 16, 5, 1, 1), "narrow"},
+		{sameShape(1, 8, 8, 64, 64, 4, 1), "scatter"}, {sameShape(1, 8, 8, 3, 16, 4, 1), "narrow"},
+	} {
+		g := newGeometry(c.shape, false)
+		_, spreading, _ := newProducts(g)
+		got := strings.TrimPrefix(fmt.Sprintf("%T", spreading), "*conv.")
+		if got == "winogradSpread" {
+			side := phaseTilesOf(g).side
+			got = fmt.Sprintf("%dx%d", side, side)
+		}
+		must.Equal(t, got, c.want, c.shape)
 	}
 }
 

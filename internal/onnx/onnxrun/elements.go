@@ -26,7 +26,7 @@ func mapElements(x *value, f func(dst, src []float32)) *value {
 func unary(f func(dst, src []float32)) operator {
 	return operator{1, 1, func(*attributes) compute {
 		return func(in []*value) *value { return mapElements(in[0], f) }
-	}, 0}
+	}}
 }
 
 // inFloat64 applies a function elementwise in float64.
@@ -334,7 +334,7 @@ func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) oper
 			}
 			return apply(in[0], in[1], floats, ints)
 		}
-	}, 0}
+	}}
 }
 
 func variadic(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
@@ -352,7 +352,7 @@ func variadic(floats func(a, b float32) float32, ints func(a, b int64) int64) op
 			}
 			return z
 		}
-	}, 0}
+	}}
 }
 
 // compare is an operator on two arrays with booleans as the result.
@@ -371,7 +371,7 @@ func compare(floats func(a, b float32) bool, ints func(a, b int64) bool) operato
 			t := func(a, b float32) int64 { return truth(floats(a, b)) }
 			return &value{shape: shape, ints: combine(shape, x.shape, y.shape, x.floats, y.floats, t)}
 		}
-	}, 0}
+	}}
 }
 
 // where selects elements of the second input where the first input is true, and of the third input elsewhere.

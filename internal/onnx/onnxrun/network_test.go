@@ -73,6 +73,37 @@ func TestNewErrors(t *testing.T) {
 	must.ErrorOf(onnxrun.New(model(relu), "z"))(t, `it has no output "z"; want one of "y"`)
 }
 
+// Each operator takes the numbers of inputs that the ONNX specification states.
+func TestNumbersOfInputs(t *testing.T) {
+	for _, c := range []struct {
+		given     int
+		want, ops string
+	}{
+		{1, "0", "Constant"},
+		{2, "1", "Abs ArgMax ArgMin AveragePool Cast Ceil ConstantOfShape Cos DepthToSpace Elu Erf Exp Flatten Floor Gelu " +
+			"GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Identity LeakyRelu Log LogSoftmax MaxPool Neg Not Reciprocal " +
+			"Relu Round Shape Sigmoid Sign Sin Softmax Softplus Sqrt Tanh Transpose"},
+		{3, "1 to 2", "ReduceMax ReduceMean ReduceMin ReduceSum Split Squeeze Unsqueeze"},
+		{4, "1 to 3", "Clip Dropout"},
+		{5, "1 to 4", "Pad Resize"},
+		{6, "1 to 5", "Slice"},
+		{0, "1 or more", "Concat Max Min Sum"},
+		{1, "2", "Add And Div Equal Expand Gather Greater GreaterOrEqual Less LessOrEqual MatMul Mul Or PRelu Pow Reshape Sub " +
+			"Upsample"},
+		{4, "2 to 3", "Conv ConvTranspose Gemm"},
+		{2, "3", "Where"},
+		{6, "5", "BatchNormalization"},
+	} {
+		for _, op := range strings.Fields(c.ops) {
+			_, err := onnxrun.New(model(node(op, "n", strings.Repeat("x ", c.given), "y")), "")
+			must.Error(t, err, fmt.Sprintf(`node %s "n": it has %d inputs; want %s`, op, c.given, c.want))
+			if !strings.HasSuffix(err.Error(), "want "+c.want) {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 func own(n onnx.Node) onnx.Node {
 	n.Domain = "com.example"
 	return n

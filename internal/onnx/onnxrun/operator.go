@@ -12,7 +12,6 @@ import (
 type operator struct {
 	minInputs, maxInputs int // numbers of inputs
 	newCompute           func(a *attributes) compute
-	computedOutputs      int // number of computed outputs; 0: only the first
 }
 
 // attributes are the attributes of a node. It records which attributes the operator reads: an unread attribute is an
@@ -35,7 +34,7 @@ func (o operator) prepare(node *onnx.Node, opset, output int) (run compute, err 
 			return nil, fmt.Errorf("its input %d is left out", i)
 		}
 	}
-	if output >= max(1, o.computedOutputs) {
+	if output > 0 && node.Op != "Split" { // the other outputs of other operators are optional, such as masks
 		return nil, fmt.Errorf("its output %d, %q, is not computed here", output, node.Outputs[output])
 	}
 	a := &attributes{node: node, opset: opset, output: output}
