@@ -139,7 +139,7 @@ metrics: []
 		t.Errorf("log %q", o.log)
 	}
 	o = call(t, "eval", "--codes", "runs/sticks/codes.npy", "--metrics", "code-spread")
-	if !strings.Contains(o.log, "codes of training images, too; --run runs/sticks") {
+	if !strings.Contains(o.log, "codes of training images, too; --run "+filepath.Join("runs", "sticks")) {
 		t.Errorf("%+v", o)
 	}
 	choices, err := npy.ReadFile[int32]("found/assignments.npy")

@@ -40,7 +40,7 @@ func TestDefaultFolder(t *testing.T) {
 		}
 	}
 	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log,
-		"there is no run runs/tiny_epochs0_seed5 to continue, so a new run starts; --run selects another run\n") {
+		"there is no run "+filepath.Join("runs", "tiny_epochs0_seed5")+" to continue, so a new run starts; --run selects another run\n") {
 		t.Errorf("a new run with --resume: %v", o)
 	}
 	if o := succeed(t, train("--resume", "--run=new")...); !strings.Contains(o.log, "there is no run new to continue") {

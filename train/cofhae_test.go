@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -145,7 +146,7 @@ func TestLearnedHierarchy(t *testing.T) {
 	}
 	checkExplored(t, e)
 	checkTimings(t, dir)
-	if r, err := Rehearse(t.Context(), c, false); err != nil || r.Training <= 0 || r.Learn <= 0 || r.Measure <= 0 {
+	if r, err := Rehearse(t.Context(), c, false); err != nil || r.Training <= 0 || r.Learn <= 0 || r.Measure < 0 || r.Measure == 0 && runtime.GOOS != "windows" {
 		t.Errorf("an estimate of %+v, %v", r, err)
 	}
 	known, err := NewExperiment(c.withTruth())

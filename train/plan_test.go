@@ -37,7 +37,7 @@ func TestPlanned(t *testing.T) {
 		t.Errorf("memory %+v", m)
 	}
 	forward := 50 * 2.0 * (256*16 + 2*16*4 + 4*16 + 16*256) // only the matrices
-	if x := p.Time; x.Steps < 1 || x.Step <= 0 || x.Training < x.Step*24 || x.Encode <= 0 || x.Measure <= 0 && runtime.GOOS != "windows" ||
+	if x := p.Time; x.Steps < 1 || x.Step <= 0 || x.Training < x.Step*24 || runtime.GOOS != "windows" && (x.Encode <= 0 || x.Measure <= 0) ||
 		x.Draw != 0 || x.Total != x.Seconds() || x.FLOP < 3*forward || x.FLOP > 4*forward {
 		t.Errorf("time %+v, want %v FLOP or a little more", x, 3*forward)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
@@ -13,7 +14,7 @@ func TestRehearse(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	one, err := Rehearse(t.Context(), loadRecorded(t), false)
-	if err != nil || !(one.Begin > 0 && one.Training > 0 && one.Step > 0) || one.Steps < 1 || !(one.Encode > 0) || one.Learn != 0 {
+	if err != nil || !(one.Begin > 0 && one.Training > 0 && one.Step > 0) || one.Steps < 1 || !(one.Encode > 0 || runtime.GOOS == "windows") || one.Learn != 0 {
 		t.Fatalf("%+v, %v", one, err)
 	}
 	many, err := Rehearse(t.Context(), loadRecorded(t, "train.epochs=300000"), true)

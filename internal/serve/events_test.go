@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -88,7 +89,6 @@ func TestEvents(t *testing.T) {
 	log := filepath.Join(dir, "one", rundir.LogFile)
 	write(t, epochLine(1)+"nonsense\n"+epochLine(2), log)
 	held := must.Get(rundir.Open(filepath.Join(dir, "one")))(t)
-	defer held.Close()
 	_, h := started(t, dir, Options{})
 	if c := value[curvesAnswer](t, h.URL+"/api/curves?dir=two"); c.At != 0 || len(c.Curves.Panels) != 0 {
 		t.Errorf("without a log: %+v", c)
@@ -125,7 +125,7 @@ func TestEvents(t *testing.T) {
 		t.Error("the log was rewritten, and nothing said so")
 	}
 	gone := listen(t, h.URL+"/api/events?dir=one")
-	must.OK(t, os.RemoveAll(filepath.Join(dir, "one")))
+	must.OK(t, errors.Join(held.Close(), os.RemoveAll(filepath.Join(dir, "one"))))
 	if data, _ := gone.next("gone"); data == "" {
 		t.Error("the run is gone, and nothing said so")
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 
 	"github.com/alecthomas/kong"
 
@@ -75,7 +76,7 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 		return err
 	}
 	if err = site.Write(c.Out, files); err == nil {
-		fmt.Fprintf(s.Log, "%d pages are in %s; open %s\n", len(source.Pages), c.Out, path.Join(c.Out, "index.html"))
+		fmt.Fprintf(s.Log, "%d pages are in %s; open %s\n", len(source.Pages), c.Out, filepath.Join(c.Out, "index.html"))
 	}
 	return err
 }
