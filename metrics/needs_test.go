@@ -210,7 +210,7 @@ func TestOneFactorLeft(t *testing.T) {
 	for _, name := range []string{"sap", "explicitness"} {
 		r := evaluated(t, some, []Choice{choice(name)})
 		if part := r.Part("per_factor"); len(part) != 1 || part[0] != r.Value ||
-			!strings.Contains(strings.Join(r.Notes, "; "), "factor f1 is left out: ") {
+			!strings.Contains(strings.Join(r.Notes, "; "), "factor f1 has only one level and is left out") {
 			t.Errorf("%s: per_factor %v, notes %q", name, part, r.Notes)
 		}
 	}

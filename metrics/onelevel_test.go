@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,11 @@ func TestNoteOfOneLevel(t *testing.T) {
 	const note = "factor f2 has only one level and counts nevertheless; leave it out if it should not"
 	if got := evaluated(t, gap, []Choice{choice("mse")}); strings.Join(got.Notes, "; ") != note {
 		t.Errorf("mse with an unknown level: notes %q; want %q", got.Notes, note)
+	}
+	for _, name := range []string{"explicitness", "sap"} { // they refuse the rows of this factor
+		if got := evaluated(t, gap, []Choice{fewRows(name)}); !slices.Contains(got.Notes, "factor f2 has only one level and is left out") {
+			t.Errorf("%s with an unknown level: notes %q", name, got.Notes)
+		}
 	}
 	some := gridInput(ordinals(25, 20), 4, code)
 	if got := evaluated(t, some, []Choice{choice("mutual-information")}); strings.Join(got.Notes, "; ") != "1 of 4 columns are constant and count as 0" {

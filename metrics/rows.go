@@ -411,7 +411,11 @@ func (x *measuredInputs) useEachFactor(m Metric, in *Input, factors []int) (refu
 	for _, j := range factors {
 		single := in.withKnownLevels([]int{j})
 		if err := suits(m, single); err != nil {
-			x.notes = append(x.notes, fmt.Sprintf("factor %s is left out: %v", in.Factors[j].Name, err))
+			notes := single.constantFactors([]int{0}, " and is left out")
+			if notes == nil {
+				notes = []string{fmt.Sprintf("factor %s is left out: %v", in.Factors[j].Name, err)}
+			}
+			x.notes = append(x.notes, notes...)
 			refused = cmp.Or(refused, err)
 			continue
 		}
