@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestTimeOfEvaluations(t *testing.T) {
 		if during {
 			evaluations++
 		}
-		if (line.Seconds > 0) != (during || line.Losses != nil) {
+		if (line.Seconds > 0) != (during || line.Losses != nil) && runtime.GOOS != "windows" { // it has a coarse clock
 			t.Errorf("a line with %v s: %v", line.Seconds, line)
 		}
 	}))
