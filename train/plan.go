@@ -83,11 +83,12 @@ type PlanTime struct {
 
 // PlanMeasures describes the metrics of a run.
 type PlanMeasures struct {
-	Final       []string `json:"final"`
-	FinalImages int      `json:"final_images"` // images encoded at the end
-	During      []string `json:"during"`
-	Every       int      `json:"every"` // epochs
-	Images      int      `json:"images"`
+	Final        []string `json:"final"`
+	FinalImages  int      `json:"final_images"`             // images encoded at the end
+	FinalHeldOut int      `json:"final_held_out,omitempty"` // images among them that metrics measure; 0: all
+	During       []string `json:"during"`
+	Every        int      `json:"every"` // epochs
+	Images       int      `json:"images"`
 }
 
 // Check reports whether a config can be trained and measured, as far as that can be checked before training. Its data
@@ -245,7 +246,7 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor.Monitor) {
 	p.Device, p.Placements = l.GPU(), l.Placements()
 	p.Measures = PlanMeasures{Final: metrics.ResultNames(e.Final())}
 	if encoded := e.encoded(); encoded != nil {
-		p.Measures.FinalImages = encoded.Data.Len()
+		p.Measures.FinalImages, p.Measures.FinalHeldOut = encoded.Data.Len(), len(encoded.HeldOut)
 	}
 	if m != nil {
 		p.Measures.During, p.Measures.Every, p.Measures.Images = metrics.ResultNames(m.Choices), m.Every, len(m.Images)

@@ -41,7 +41,7 @@ func TestPlanned(t *testing.T) {
 		x.Draw != 0 || x.Total != x.Seconds() || x.FLOP < 3*forward || x.FLOP > 4*forward {
 		t.Errorf("time %+v, want %v FLOP or a little more", x, 3*forward)
 	}
-	if x := p.Measures; !slices.Equal(x.Final, []string{"mig"}) || x.FinalImages != 256 || x.Images != 64 || x.Every < 1 ||
+	if x := p.Measures; !slices.Equal(x.Final, []string{"mig"}) || x.FinalImages != 256 || x.FinalHeldOut != 64 || x.Images != 64 || x.Every < 1 ||
 		!slices.Contains(x.During, "mig") {
 		t.Errorf("measures %+v", x)
 	}

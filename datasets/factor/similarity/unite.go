@@ -106,7 +106,7 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 		case len(contradictions) > 0 && policy == ConflictsError:
 			conflict.Count += len(contradictions)
 			for _, n := range contradictions[:min(len(contradictions), 3)] {
-				conflict.Cycles = append(conflict.Cycles, a.Factors[k]+": "+cycle(list[n], u.path(list, list[n])))
+				conflict.cycles = append(conflict.cycles, a.Factors[k]+": "+cycle(list[n], u.path(list, list[n])))
 			}
 		case len(contradictions) > 0 && policy == ConflictsDrop:
 			list = c.drop(u, list, contradictions)
@@ -317,17 +317,17 @@ func cycle(different Answer, chain []Answer) string {
 	return text + ", but the same: " + strings.Join(same, ", ")
 }
 
-// ConflictError is the error of [Unite] for contradictory answers. To resolve the conflicts, correct the answers in
-// Cycles or set Conflicts in Options.
+// ConflictError is the error of [Unite] for contradictory answers. To resolve the conflicts, correct the answers
+// or set Conflicts in Options.
 type ConflictError struct {
 	Name   string   // name of the file; "": none
 	Count  int      // number of different answers between rows of the same class
-	Cycles []string // contradictory answers, for the first three conflicts of each factor
+	cycles []string // contradictory answers, for the first three conflicts of each factor
 }
 
 // Error describes the first cycles.
 func (e *ConflictError) Error() string {
-	shown := e.Cycles[:min(len(e.Cycles), 3)]
+	shown := e.cycles[:min(len(e.cycles), 3)]
 	text := "answers contradict each other: " + strings.Join(shown, "; ")
 	if more := e.Count - len(shown); more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
