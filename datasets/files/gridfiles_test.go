@@ -3,13 +3,13 @@ package files
 import (
 	"archive/zip"
 	"bytes"
-	"cmp"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,13 +134,11 @@ func TestGridReplaced(t *testing.T) {
 	for _, path := range []string{set.Path, other} {
 		writeNPZ(t, path, "images.npy", []int{2, 3, 3}, bytes.Repeat([]uint8{uint8(len(path))}, 18))
 	}
-	var renamed error
-	ctx := cache.WithProgress(t.Context(), func(string, int64, int64) {
-		renamed = cmp.Or(renamed, os.Rename(other, set.Path))
-	})
+	rename := sync.OnceValue(func() error { return os.Rename(other, set.Path) })
+	ctx := cache.WithProgress(t.Context(), func(string, int64, int64) { _ = rename() })
 	_, err := set.read(ctx, 0)
-	if renamed != nil {
-		t.Skip(renamed) // Windows keeps open files
+	if err := rename(); err != nil {
+		t.Skip(err) // Windows keeps open files
 	}
 	must.Error(t, err, "images.npz: the file changes while it is read; start again", "a file that changes")
 }
