@@ -171,7 +171,7 @@ func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path s
 		return
 	}
 	if name, value, ok := choiceIn(v); ok {
-		if name != "" && n.chooses(name) && (value.Kind() != reflect.Interface || !value.IsNil()) {
+		if name != "" && n.chooses(name) {
 			pathsOf(n.Get(name), joinPath(path, name), value, depth+1, visit)
 		}
 		return
