@@ -36,7 +36,7 @@ func (r *Resizer) Thumbnail(dst, src []uint8, srcH, srcW, h, w, channels int, f 
 	down, across := extent{srcH, float32(srcH), h}, extent{srcW, float32(srcW), w}
 	dst, src = dst[:h*w*channels], src[:srcH*srcW*channels]
 	fy, fx := max(int(float64(srcH)/float64(h)/gap), 1), max(int(float64(srcW)/float64(w)/gap), 1)
-	if (fy > 1 || fx > 1) && (h != srcH || w != srcW) {
+	if fy > 1 || fx > 1 {
 		src = r.reduce(src, srcH, srcW, channels, fy, fx)
 		down = extent{(srcH + fy - 1) / fy, float32(float64(srcH) / float64(fy)), h}
 		across = extent{(srcW + fx - 1) / fx, float32(float64(srcW) / float64(fx)), w}
