@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/runs"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -21,14 +22,14 @@ func trainSmall(t *testing.T) {
 	t.Helper()
 	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	t.Chdir(t.TempDir())
-	writeFile(t, "tiny.yaml", []byte(tiny))
-	succeed(t, "train", "tiny.yaml", "--run", "run")
+	must.Write(t, "tiny.yaml", clitest.Tiny)
+	clitest.OK(t, "train", "tiny.yaml", "--run", "run")
 }
 
 // checkWhole wants a run without differences.
 func checkWhole(t *testing.T, after string) {
 	t.Helper()
-	if o := call(t, "check", "run"); o.code != 0 || !strings.HasPrefix(o.out, "run: as the run wrote it\n") {
+	if o := clitest.Run(t, "check", "run"); o.Code != 0 || !strings.HasPrefix(o.Out, "run: as the run wrote it\n") {
 		t.Errorf("after %s: %v", after, o)
 	}
 }
@@ -48,20 +49,20 @@ func TestCheckFinds(t *testing.T) {
 		text := must.Read(t, path)
 		for _, at := range []int{0, len(text) / 2, len(text) - 2} {
 			text[at] ^= 4
-			writeFile(t, path, text)
-			if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "run: "+name+": changed") {
+			must.Write(t, path, text)
+			if o := clitest.Run(t, "check", "run"); o.Code != 1 || !strings.Contains(o.Out, "run: "+name+": changed") {
 				t.Errorf("%s, byte %d: %v", name, at, o)
 			}
 			text[at] ^= 4
 		}
-		writeFile(t, path, text)
+		must.Write(t, path, text)
 		if name == rundir.RecordFile {
 			return nil
 		}
 		if err := os.Rename(path, "away"); err != nil {
 			return err
 		}
-		if o := call(t, "check", "."); name != rundir.Config && (o.code != 1 || !strings.Contains(o.out, "run: "+name+": missing")) {
+		if o := clitest.Run(t, "check", "."); name != rundir.Config && (o.Code != 1 || !strings.Contains(o.Out, "run: "+name+": missing")) {
 			t.Errorf("%s is missing: %v", name, o)
 		}
 		return os.Rename("away", path)
@@ -71,9 +72,9 @@ func TestCheckFinds(t *testing.T) {
 	}
 	checkWhole(t, "repairs")
 	must.OK(t, os.Mkdir("run/mimosa", 0o777))
-	writeFile(t, "run/mimosa/components.npy", nil)
+	must.Write(t, "run/mimosa/components.npy", "")
 	var found runs.ComparedFiles
-	if o := call(t, "check", "run", "--json"); o.code != 1 || json.Unmarshal([]byte(o.out), &found) != nil ||
+	if o := clitest.Run(t, "check", "run", "--json"); o.Code != 1 || json.Unmarshal([]byte(o.Out), &found) != nil ||
 		len(found.Differences) != 1 || found.Differences[0].File != "mimosa/components.npy" {
 		t.Error(o)
 	}
@@ -84,51 +85,43 @@ func TestCheckEdited(t *testing.T) {
 	trainSmall(t)
 	must.OK(t, os.CopyFS("two", os.DirFS("run")))
 	path := filepath.Join("run", rundir.MetricsFile)
-	writeFile(t, path, append(must.Read(t, path), ' '))
-	if o := call(t, "runs", ".", "--filter", "state!=finished"); o.code != 0 || !strings.Contains(o.out, "run") ||
-		strings.Contains(o.out, "two") || !strings.Contains(o.log, "the run did not write it so") {
+	must.Write(t, path, append(must.Read(t, path), ' '))
+	if o := clitest.Run(t, "runs", ".", "--filter", "state!=finished"); o.Code != 0 || !strings.Contains(o.Out, "run") ||
+		strings.Contains(o.Out, "two") || !strings.Contains(o.Log, "the run did not write it so") {
 		t.Error(o)
 	}
 	const warning = "files changed after the run: metrics.json (changed)"
 	for _, args := range [][]string{{"eval", "--run", "run", "--metrics", "total-correlation", "--chance", "0"}, {"compare", "run", "two"}} {
-		if o := call(t, args...); !strings.Contains(o.log, warning) {
+		if o := clitest.Run(t, args...); !strings.Contains(o.Log, warning) {
 			t.Errorf("%v: %v", args, o)
 		}
 	}
-	if o := succeed(t, "train", "--run", "run", "--resume"); !strings.Contains(o.log, path+": changed, and not as the run wrote it") {
+	if o := clitest.OK(t, "train", "--run", "run", "--resume"); !strings.Contains(o.Log, path+": changed, and not as the run wrote it") {
 		t.Error(o)
 	}
 	checkWhole(t, "a repair by --resume")
 }
 
-// learnedExperiment learns a hierarchy in a stage before training.
-const learnedExperiment = `dataset: {chopsticks: {variant: slope, depth: 1, samples: 600}}
-model: {cofhae: {encoder: {mlp: {hidden: [16]}}, hierarchy: mimosa, mimosa: {initial_dim: 3, min_merged: 20, min_initial: 5}}}
-losses: [{reconstruction: {likelihood: gaussian}}, assignment]
-train: {epochs: 2, batch: 64, figures: false}
-metrics: []
-`
-
 // A run does not resume from an edited hierarchy of an earlier stage.
 func TestCheckLearned(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writeFile(t, "run.yaml", []byte(learnedExperiment))
-	succeed(t, "train", "run.yaml", "--run", "run")
+	must.Write(t, "run.yaml", clitest.LearnedExperiment)
+	clitest.OK(t, "train", "run.yaml", "--run", "run")
 	checkWhole(t, "training")
 	path := filepath.Join("run", "mimosa", rundir.ComponentsFile)
 	good := must.Read(t, path)
 	bad := slices.Clone(good)
 	bad[len(bad)-4] ^= 1
-	writeFile(t, path, bad)
-	if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "mimosa/components.npy: changed") {
+	must.Write(t, path, bad)
+	if o := clitest.Run(t, "check", "run"); o.Code != 1 || !strings.Contains(o.Out, "mimosa/components.npy: changed") {
 		t.Error(o)
 	}
-	if o := call(t, "train", "--run", "run", "--resume", "train.epochs=3"); o.code != 1 ||
-		!strings.Contains(o.log, path+": changed; want the original file") {
+	if o := clitest.Run(t, "train", "--run", "run", "--resume", "train.epochs=3"); o.Code != 1 ||
+		!strings.Contains(o.Log, path+": changed; want the original file") {
 		t.Error(o)
 	}
-	writeFile(t, path, good)
-	succeed(t, "train", "--run", "run", "--resume", "train.epochs=3")
+	must.Write(t, path, good)
+	clitest.OK(t, "train", "--run", "run", "--resume", "train.epochs=3")
 	checkWhole(t, "more epochs")
 }
 
@@ -138,12 +131,12 @@ func TestCheckHealthy(t *testing.T) {
 	trainSmall(t)
 	for _, args := range []string{"eval --run run --metrics total-correlation --chance 0", "encode --run run",
 		"encode --run run --out run/other.npy", "report --run run", "train --run run --resume", "train --run run --resume train.epochs=3"} {
-		succeed(t, strings.Fields(args)...)
+		clitest.OK(t, strings.Fields(args)...)
 		checkWhole(t, args)
 	}
-	writeFile(t, "run/notes.txt", []byte("mine"))
-	if o := call(t, "check", "run"); o.code != 0 ||
-		o.out != "run: as the run wrote it\nrun: not written by the run: notes.txt, other-factors.npy, other.npy\n" {
+	must.Write(t, "run/notes.txt", "mine")
+	if o := clitest.Run(t, "check", "run"); o.Code != 0 ||
+		o.Out != "run: as the run wrote it\nrun: not written by the run: notes.txt, other-factors.npy, other.npy\n" {
 		t.Error(o)
 	}
 	path := filepath.Join("run", rundir.RecordFile)
@@ -152,13 +145,13 @@ func TestCheckHealthy(t *testing.T) {
 	delete(record, "files")
 	delete(record, "sum")
 	old := must.Get(json.Marshal(record))(t)
-	writeFile(t, path, old)
-	if o := call(t, "check", "run"); o.code != 0 ||
-		o.out != "run: there is nothing to check against: the run failed, or an earlier version made it\n" {
+	must.Write(t, path, old)
+	if o := clitest.Run(t, "check", "run"); o.Code != 0 ||
+		o.Out != "run: there is nothing to check against: the run failed, or an earlier version made it\n" {
 		t.Error(o)
 	}
 	must.OK(t, os.Remove(path))
-	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: there is nothing to check against: the run has not ended\n" {
+	if o := clitest.Run(t, "check", "run"); o.Code != 0 || o.Out != "run: there is nothing to check against: the run has not ended\n" {
 		t.Error(o)
 	}
 }
@@ -167,27 +160,27 @@ func TestCheckHealthy(t *testing.T) {
 func TestCheckImported(t *testing.T) {
 	long.NotShort(t)
 	trainSmall(t)
-	succeed(t, "export", "--run", "run", "--out", "weights.safetensors")
+	clitest.OK(t, "export", "--run", "run", "--out", "weights.safetensors")
 	must.OK(t, os.RemoveAll("run"))
-	succeed(t, "import", "--from", "weights.safetensors", "--run", "run")
+	clitest.OK(t, "import", "--from", "weights.safetensors", "--run", "run")
 	checkWhole(t, "import")
-	if o := succeed(t, "runs", ".", "--filter", "state=unfinished"); o.out == "" {
+	if o := clitest.OK(t, "runs", ".", "--filter", "state=unfinished"); o.Out == "" {
 		t.Error(o)
 	}
 	for _, name := range []string{rundir.Config, rundir.StateFile, rundir.CheckpointFile, rundir.RecordFile} {
 		path := filepath.Join("run", name)
 		text := must.Read(t, path)
 		text[len(text)/2] ^= 4
-		writeFile(t, path, text)
-		if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "run: "+name+": changed") {
+		must.Write(t, path, text)
+		if o := clitest.Run(t, "check", "run"); o.Code != 1 || !strings.Contains(o.Out, "run: "+name+": changed") {
 			t.Errorf("%s: %v", name, o)
 		}
 		text[len(text)/2] ^= 4
-		writeFile(t, path, text)
+		must.Write(t, path, text)
 	}
-	succeed(t, "encode", "--run", "run")
+	clitest.OK(t, "encode", "--run", "run")
 	checkWhole(t, "encode")
-	succeed(t, "train", "--run", "run", "--resume")
+	clitest.OK(t, "train", "--run", "run", "--resume")
 	checkWhole(t, "training")
 }
 
@@ -196,13 +189,13 @@ func TestCheckData(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	t.Chdir(t.TempDir())
-	writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat("1\n0\n", 32)))
-	writeFile(t, "run.yaml", []byte("dataset: {square: {size: 8, side: 2}}\nmodel: {vae: {latent: 2, encoder: mlp}}\nsupervision: {labels: {file: labels.csv}}\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 16, figures: false}\nmetrics: []\n"))
-	succeed(t, "train", "run.yaml", "--run", "run")
+	must.Write(t, "labels.csv", "kind\n"+strings.Repeat("1\n0\n", 32))
+	must.Write(t, "run.yaml", "dataset: {square: {size: 8, side: 2}}\nmodel: {vae: {latent: 2, encoder: mlp}}\nsupervision: {labels: {file: labels.csv}}\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 16, figures: false}\nmetrics: []\n")
+	clitest.OK(t, "train", "run.yaml", "--run", "run")
 	checkWhole(t, "training")
-	writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat("0\n1\n", 32)))
-	if o := call(t, "check", "run"); o.code != 1 ||
-		!strings.Contains(o.out, "supervision.labels.file: labels.csv has changed since the run began") {
+	must.Write(t, "labels.csv", "kind\n"+strings.Repeat("0\n1\n", 32))
+	if o := clitest.Run(t, "check", "run"); o.Code != 1 ||
+		!strings.Contains(o.Out, "supervision.labels.file: labels.csv has changed since the run began") {
 		t.Error(o)
 	}
 }

@@ -1,16 +1,17 @@
-package cli
+package cli_test
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 )
 
 // Flags that exclude or need each other are mistakes.
 func TestClusterMistakes(t *testing.T) {
-	file, dir := writeSweep(t, "seeds: [0, 1]\n")
+	file, dir := clitest.WriteSweep(t, "seeds: [0, 1]\n")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -45,31 +46,31 @@ func TestClusterMistakes(t *testing.T) {
 		{[]string{"--on", "slurm", "--time", "10s"}, `"10s" is too short; want 2m or more`},
 		{[]string{"--on", "slurm", "--time", "4"}, `"4" is not a duration; want 4h, 90m`},
 	} {
-		checkMistake(t, call(t, append([]string{"sweep", file, "--out", dir}, c.args...)...), 2, c.want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"sweep", file, "--out", dir}, c.args...)...), 2, c.want)
 	}
 	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}
-	checkMistake(t, call(t, "table", "--on", "slurm", "--print"), 2, "belong to a table; want its name")
+	clitest.Mistake(t, clitest.Run(t, "table", "--on", "slurm", "--print"), 2, "belong to a table; want its name")
 }
 
 // Without Slurm, a script states its assumptions and requirements, and a failed submission leaves no files. A plan
 // without missing runs has no script.
 func TestWithoutSlurm(t *testing.T) {
-	file, dir := writeSweep(t, "seeds: [0]\n")
-	succeed(t, "sweep", file, "--out", dir)
+	file, dir := clitest.WriteSweep(t, "seeds: [0]\n")
+	clitest.OK(t, "sweep", file, "--out", dir)
 	absent := filepath.Join(filepath.Dir(dir), "absent")
 	t.Setenv("PATH", t.TempDir())
-	if o := succeed(t, "sweep", file, "--out", dir, "--on", "slurm", "--print"); o.out != "" ||
-		!strings.Contains(o.log, "nothing to submit: 1 run finished, 0 failed") {
+	if o := clitest.OK(t, "sweep", file, "--out", dir, "--on", "slurm", "--print"); o.Out != "" ||
+		!strings.Contains(o.Log, "nothing to submit: 1 run finished, 0 failed") {
 		t.Error(o)
 	}
-	o := succeed(t, "sweep", file, "--out", absent, "--on", "slurm", "--print")
-	if !strings.Contains(o.log, "1001 are assumed") || strings.Contains(o.log, "scontrol") ||
-		!strings.Contains(o.log, "make the folder "+filepath.Join(absent, ".jobs")) {
+	o := clitest.OK(t, "sweep", file, "--out", absent, "--on", "slurm", "--print")
+	if !strings.Contains(o.Log, "1001 are assumed") || strings.Contains(o.Log, "scontrol") ||
+		!strings.Contains(o.Log, "make the folder "+filepath.Join(absent, ".jobs")) {
 		t.Error(o)
 	}
-	if o := call(t, "sweep", file, "--out", absent, "--on", "slurm"); o.code != 1 || !strings.Contains(o.log,
+	if o := clitest.Run(t, "sweep", file, "--out", absent, "--on", "slurm"); o.Code != 1 || !strings.Contains(o.Log,
 		"slurm does not answer, so no job was submitted: there is no command squeue") || ui.Exists(absent) {
 		t.Error(o)
 	}

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -26,12 +27,12 @@ import (
 func TestTrain(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "deep", "run")
-	o := succeed(t, "train", tinyFile(t), "train.figures=true", "metrics.every=2", "--run", dir, "--json", "seed=3")
+	o := clitest.OK(t, "train", clitest.TinyFile(t), "train.figures=true", "metrics.every=2", "--run", dir, "--json", "seed=3")
 	for _, want := range []string{"tiny: lsbd-vae on square, seed 3, 3 epochs, into " +
 		dir, "epoch 1/3  supervised loss ", "epoch 2  dlsbd 0.",
 		"epoch 3/3  ", "finished 3 epochs (24 steps) in ", "see " + filepath.Join(dir, "report.html")} {
-		if !strings.Contains(o.log, want) {
-			t.Errorf("standard error lacks %q:\n%s", want, o.log)
+		if !strings.Contains(o.Log, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, o.Log)
 		}
 	}
 	var result struct {
@@ -55,7 +56,7 @@ func TestTrain(t *testing.T) {
 			Chance  *metrics.Chance
 		}
 	}
-	decodeOne(t, o.out, &result)
+	clitest.JSON(t, o.Out, &result)
 	if result.Name != "tiny" || result.Dir != dir || result.Seed != 3 || result.Epochs != 3 || result.Steps != 24 || !(result.Seconds > 0) {
 		t.Errorf("result %+v", result)
 	}
@@ -77,16 +78,6 @@ func TestTrain(t *testing.T) {
 	if report := string(must.Read(t, filepath.Join(dir, "report.html"))); !strings.Contains(report, "<html") ||
 		!strings.Contains(report, "data:image/png;base64,") || !strings.Contains(report, "dlsbd") {
 		t.Errorf("the report lacks a figure or the metric")
-	}
-}
-
-// decodeOne decodes exactly one JSON object.
-func decodeOne(t testing.TB, text string, v any) {
-	t.Helper()
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil || d.More() || strings.Count(text, "\n") != 1 {
-		t.Fatalf("not one JSON object on a line: %v\n%s", err, text)
 	}
 }
 
@@ -130,8 +121,8 @@ func checkConfig(t *testing.T, dir string) {
 		t.Errorf("the stored config lacks the overrides:\n%s", text)
 	}
 	twin := filepath.Join(t.TempDir(), "twin")
-	succeed(t, "train", stored, "--run", twin, "train.figures=false")
-	sameRun(t, "a run of the stored config", twin, dir)
+	clitest.OK(t, "train", stored, "--run", twin, "train.figures=false")
+	clitest.SameRun(t, "a run of the stored config", twin, dir)
 }
 
 // checkLog wants one line for every epoch and evaluation.
@@ -145,7 +136,7 @@ func checkLog(t *testing.T, dir string, last float64) {
 			Losses              map[string]map[string]float64
 			Metrics             map[string]float64
 		}
-		decodeOne(t, line, &l)
+		clitest.JSON(t, line, &l)
 		switch {
 		case l.Metrics != nil:
 			got = append(got, fmt.Sprintf("metrics of epoch %d, step %d", l.Epoch, l.Step))
@@ -188,35 +179,35 @@ func checkCodes(t *testing.T, codesFile, factorsFile string) {
 
 // Without --json, the metrics are a table. Without --run and overrides, the folder is runs/NAME.
 func TestTrainHere(t *testing.T) {
-	config := tinyFile(t)
+	config := clitest.TinyFile(t)
 	t.Chdir(t.TempDir())
-	o := succeed(t, "train", config, "name=mine")
-	if !regexp.MustCompile(`^dlsbd +0\.\d+ +\(lower is better\)\n  chance +[^\n]+\n  per_subgroup +row 0\.\d+, column 0\.\d+ *\n`).MatchString(o.out) {
-		t.Errorf("standard output:\n%s", o.out)
+	o := clitest.OK(t, "train", config, "name=mine")
+	if !regexp.MustCompile(`^dlsbd +0\.\d+ +\(lower is better\)\n  chance +[^\n]+\n  per_subgroup +row 0\.\d+, column 0\.\d+ *\n`).MatchString(o.Out) {
+		t.Errorf("standard output:\n%s", o.Out)
 	}
-	if !strings.Contains(o.log, "see "+filepath.Join("runs", "mine")+"\n") {
-		t.Errorf("standard error:\n%s", o.log)
+	if !strings.Contains(o.Log, "see "+filepath.Join("runs", "mine")+"\n") {
+		t.Errorf("standard error:\n%s", o.Log)
 	}
 	if _, err := os.Stat(filepath.Join("runs", "mine", "report.html")); err == nil {
 		t.Errorf("there is a report though train.figures is false")
 	}
-	succeed(t, "train", "--resume", config, "name=mine") // finds the run there
+	clitest.OK(t, "train", "--resume", config, "name=mine") // finds the run there
 }
 
 // Arguments may come in any order, and --resume needs no config.
 func TestArguments(t *testing.T) {
-	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
-	o := succeed(t, "train", "--json", config, "--run", dir, "train.epochs=1", "--resume", "seed=2")
-	if !strings.Contains(o.out, `"epochs":1,`) || !strings.Contains(o.out, `"seed":2,`) {
-		t.Errorf("result %s", o.out)
+	config, dir := clitest.TinyFile(t), filepath.Join(t.TempDir(), "run")
+	o := clitest.OK(t, "train", "--json", config, "--run", dir, "train.epochs=1", "--resume", "seed=2")
+	if !strings.Contains(o.Out, `"epochs":1,`) || !strings.Contains(o.Out, `"seed":2,`) {
+		t.Errorf("result %s", o.Out)
 	}
-	o = succeed(t, "train", "--resume", "train.epochs=2", "--run="+dir, "--json")
-	if !strings.Contains(o.out, `"epochs":2,`) || !strings.Contains(o.out, `"seed":2,`) ||
-		!strings.Contains(o.log, "continuing after step 8 (1 epoch)") {
+	o = clitest.OK(t, "train", "--resume", "train.epochs=2", "--run="+dir, "--json")
+	if !strings.Contains(o.Out, `"epochs":2,`) || !strings.Contains(o.Out, `"seed":2,`) ||
+		!strings.Contains(o.Log, "continuing after step 8 (1 epoch)") {
 		t.Errorf("continued: %v", o)
 	}
 	for _, args := range [][]string{{"--help"}, {"train", "--help"}, {"eval", "-h"}, {"data", "show", "--help"}} {
-		if o := call(t, args...); o.code != 0 || !strings.HasPrefix(o.out, "Usage: unravel ") || o.log != "" {
+		if o := clitest.Run(t, args...); o.Code != 0 || !strings.HasPrefix(o.Out, "Usage: unravel ") || o.Log != "" {
 			t.Errorf("unravel %v: %v", args, o)
 		}
 	}
@@ -224,9 +215,9 @@ func TestArguments(t *testing.T) {
 
 func TestEval(t *testing.T) {
 	long.NotShort(t)
-	dir := finished(t)
-	table := succeed(t, "eval", "--run", dir)
-	if !strings.HasPrefix(table.out, "dlsbd ") || strings.Contains(table.out, "dlsbd-workshop") || table.log != "" {
+	dir := clitest.Finished(t)
+	table := clitest.OK(t, "eval", "--run", dir)
+	if !strings.HasPrefix(table.Out, "dlsbd ") || strings.Contains(table.Out, "dlsbd-workshop") || table.Log != "" {
 		t.Errorf("eval: %v", table)
 	}
 	var stored []map[string]any
@@ -248,13 +239,13 @@ func TestEval(t *testing.T) {
 	evaluate := func(args ...string) map[string]metric {
 		t.Helper()
 		var result struct{ Metrics map[string]metric }
-		decodeOne(t, succeed(t, append([]string{"eval", "--json"}, args...)...).out, &result)
+		clitest.JSON(t, clitest.OK(t, append([]string{"eval", "--json"}, args...)...).Out, &result)
 		return result.Metrics
 	}
 	if m := evaluate("--run", dir); len(m) != 1 || m["dlsbd"].Value != want {
 		t.Errorf("--run: %v, want %v", m, want)
 	}
-	if m := evaluate(fewTrees("--run", dir, "--metrics", "all")...); len(m) < 2 || m["dlsbd"].Value != want ||
+	if m := evaluate(clitest.FewTrees("--run", dir, "--metrics", "all")...); len(m) < 2 || m["dlsbd"].Value != want ||
 		m["dlsbd-workshop"].Better != "lower" {
 		t.Errorf("all metrics: %v", m)
 	}
@@ -275,9 +266,9 @@ func TestEvalFactorValues(t *testing.T) {
 	if long.Enabled() {
 		chosen = "all"
 	}
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
-	want := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", chosen)
+	want := clitest.OK(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", chosen)
 	a := must.Get(npy.ReadFile[int64](factors))(t)
 	for i := range a.Data {
 		a.Data[i] = a.Data[i] + math.MaxInt64 - 100
@@ -285,28 +276,28 @@ func TestEvalFactorValues(t *testing.T) {
 			a.Data[i] = -a.Data[i] // turns the other way, which is an equally good code
 		}
 	}
-	writeNPY(t, factors, a.Shape, a.Data)
-	if got := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics",
-		chosen); digits.FindString(got.out) != digits.FindString(want.out) {
-		t.Errorf("other values of the factors:\n%s\nwant\n%s", got.out, want.out)
+	must.WriteNPY(t, factors, a.Shape, a.Data)
+	if got := clitest.OK(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics",
+		chosen); digits.FindString(got.Out) != digits.FindString(want.Out) {
+		t.Errorf("other values of the factors:\n%s\nwant\n%s", got.Out, want.Out)
 	}
 }
 
 var digits = regexp.MustCompile(`0\.\d+`)
 
 func TestEncode(t *testing.T) {
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	want := must.Read(t, filepath.Join(dir, "codes.npy"))
 	for _, name := range []string{"codes.npy", "factors.npy"} {
 		must.OK(t, os.Remove(filepath.Join(dir, name)))
 	}
-	o := succeed(t, "encode", "--run", dir)
-	if o.out != "" || !strings.Contains(o.log, "256 codes of 4 columns in "+filepath.Join(dir, "codes.npy")) {
+	o := clitest.OK(t, "encode", "--run", dir)
+	if o.Out != "" || !strings.Contains(o.Log, "256 codes of 4 columns in "+filepath.Join(dir, "codes.npy")) {
 		t.Errorf("encode: %v", o)
 	}
 	checkCodes(t, filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy"))
 	other := filepath.Join(t.TempDir(), "other.npy")
-	succeed(t, "encode", "--run", dir, "--out", other)
+	clitest.OK(t, "encode", "--run", dir, "--out", other)
 	checkCodes(t, other, strings.TrimSuffix(other, ".npy")+"-factors.npy")
 	if !bytes.Equal(must.Read(t, other), want) || !bytes.Equal(must.Read(t, filepath.Join(dir, "codes.npy")), want) {
 		t.Error("the codes are not those that the run stored")
@@ -316,38 +307,38 @@ func TestEncode(t *testing.T) {
 func TestDataShow(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
-	o := succeed(t, "data", "show", "square", "size=16", "--count", "4", "side=4", "--scale=2")
-	if o.out != "square.png\n" || !strings.Contains(o.log,
+	o := clitest.OK(t, "data", "show", "square", "size=16", "--count", "4", "side=4", "--scale=2")
+	if o.Out != "square.png\n" || !strings.Contains(o.Log,
 		"square: 256 images of 16x16x1\n  row: 16 levels, circular\n  column: 16 levels, circular\n") {
 		t.Errorf("data show: %v", o)
 	}
 	small := decodePNG(t, "square.png")
-	succeed(t, "data", "show", "arrow", "size=16", "hues=8", "rotations=8", "--out", "a.png", "--rows", "rotation",
+	clitest.OK(t, "data", "show", "arrow", "size=16", "hues=8", "rotations=8", "--out", "a.png", "--rows", "rotation",
 		"--columns", "hue", "--count=8", "--scale=9")
 	if large := decodePNG(t, "a.png"); large <= small {
 		t.Errorf("a sheet of 8x8 images is %d pixels wide, one of 4x4 %d", large, small)
 	}
 	must.OK(t, os.MkdirAll("mine", 0o777))
-	writeNPY(t, "mine/images.npy", []int{6, 4, 4}, make([]uint8, 96))
-	writeNPY(t, "mine/factors.npy", []int{6, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2})
-	if o := succeed(t, "data", "show", "grid", "path=mine", "names=[kind, size]", "--out=g.png"); !strings.Contains(o.log,
+	must.WriteNPY(t, "mine/images.npy", []int{6, 4, 4}, make([]uint8, 96))
+	must.WriteNPY(t, "mine/factors.npy", []int{6, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2})
+	if o := clitest.OK(t, "data", "show", "grid", "path=mine", "names=[kind, size]", "--out=g.png"); !strings.Contains(o.Log,
 		"grid: 6 images of 4x4x1\n  kind: 2 levels, ordinal\n  size: 3 levels, ordinal\n") {
 		t.Errorf("data show: %v", o)
 	}
 	decodePNG(t, "g.png")
-	writeNPY(t, "mine/factors.npy", []int{6, 1}, []int64{0, 45, 90, 135, 0, 45})
-	if o := succeed(t, "data", "show", "grid", "path=mine", "kinds=[circular]", "--out=g.png"); !strings.Contains(o.log,
+	must.WriteNPY(t, "mine/factors.npy", []int{6, 1}, []int64{0, 45, 90, 135, 0, 45})
+	if o := clitest.OK(t, "data", "show", "grid", "path=mine", "kinds=[circular]", "--out=g.png"); !strings.Contains(o.Log,
 		"  factor0: 4 levels, circular with a full turn of 180\n") {
 		t.Errorf("data show: %v", o)
 	}
-	writeNPY(t, "mine/factors.npy", []int{6, 1}, []float64{0, 1, 2, 3, 4, 5.4}) // radians, but called degrees
+	must.WriteNPY(t, "mine/factors.npy", []int{6, 1}, []float64{0, 1, 2, 3, 4, 5.4}) // radians, but called degrees
 	const radians = "  factor0: 6 levels, circular, from 0 to 0.015 of a turn\n"
-	if o := succeed(t, "data", "show", "grid", "path=mine", "kinds=[circular:360]", "--out=g.png"); !strings.Contains(o.log, radians) {
+	if o := clitest.OK(t, "data", "show", "grid", "path=mine", "kinds=[circular:360]", "--out=g.png"); !strings.Contains(o.Log, radians) {
 		t.Errorf("data show: %v; want %s", o, radians)
 	}
 	for _, args := range [][]string{{"--augment", "--out=v.png"}, {"--augment", "byol", "--out=v.png"},
 		{"--out=v.png", "--augment=[flip]"}, {"--out", "v.png", "--count=3", "--augment"}} {
-		if o := succeed(t, append([]string{"data", "show", "arrow", "size=16", "hues=8"}, args...)...); o.out != "v.png\n" {
+		if o := clitest.OK(t, append([]string{"data", "show", "arrow", "size=16", "hues=8"}, args...)...); o.Out != "v.png\n" {
 			t.Errorf("%v: %v", args, o)
 		}
 		decodePNG(t, "v.png")
@@ -359,14 +350,14 @@ func TestDataShow(t *testing.T) {
 		"images of 4 x 4 x 1: want more than 4 pixels along each side":                       {"square", "size=4", "side=2", "--augment=[{blur: {kernel: 9}}]"},
 		"jitter: images of 1 x 1 x 64: saturation and hue need colours; want 1 channel or 3": {"chopsticks", "--augment"},
 	} {
-		checkMistake(t, call(t, append([]string{"data", "show"}, args...)...), 2, want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"data", "show"}, args...)...), 2, want)
 	}
-	if o := succeed(t, "list", "pipelines", "moco"); !strings.Contains(o.out, "Source: He et al. 2020") ||
-		!strings.Contains(o.out, "\npipeline:\n  - crop:\n      probability: 1.0\n") {
+	if o := clitest.OK(t, "list", "pipelines", "moco"); !strings.Contains(o.Out, "Source: He et al. 2020") ||
+		!strings.Contains(o.Out, "\npipeline:\n  - crop:\n      probability: 1.0\n") {
 		t.Errorf("list pipelines moco: %v", o)
 	}
 	for _, args := range [][]string{{"data"}, {"data", "list"}} {
-		if o := succeed(t, args...); !strings.Contains(o.out, "square") || !strings.Contains(o.out, "arrow") || o.log != "" {
+		if o := clitest.OK(t, args...); !strings.Contains(o.Out, "square") || !strings.Contains(o.Out, "arrow") || o.Log != "" {
 			t.Errorf("unravel %v: %v", args, o)
 		}
 	}
@@ -380,18 +371,18 @@ func decodePNG(t *testing.T, path string) (width int) {
 
 func TestList(t *testing.T) {
 	long.NotShort(t)
-	all := succeed(t, "list")
-	must.Equal(t, all.log, "", "standard error")
+	all := clitest.OK(t, "list")
+	must.Equal(t, all.Log, "", "standard error")
 	for _, k := range docs.Kinds() {
-		if len(k.Parts) == 0 || !strings.Contains(all.out, "\n"+k.Kind+"\n") && !strings.HasPrefix(all.out, k.Kind+"\n") {
+		if len(k.Parts) == 0 || !strings.Contains(all.Out, "\n"+k.Kind+"\n") && !strings.HasPrefix(all.Out, k.Kind+"\n") {
 			t.Errorf("the list lacks %s", k.Kind)
 		}
-		of := succeed(t, "list", k.Kind).out
+		of := clitest.OK(t, "list", k.Kind).Out
 		for _, i := range long.Sample(k.Parts, 5) {
-			if i.Doc == "" || !strings.Contains(of, "  "+i.Name+"  ") || !strings.Contains(of, i.Doc) || !strings.Contains(all.out, i.Doc) {
+			if i.Doc == "" || !strings.Contains(of, "  "+i.Name+"  ") || !strings.Contains(of, i.Doc) || !strings.Contains(all.Out, i.Doc) {
 				t.Errorf("the list of %s lacks %s, or says nothing about it:\n%s", k.Kind, i.Name, of)
 			}
-			one := succeed(t, "list", k.Kind, i.Name).out
+			one := clitest.OK(t, "list", k.Kind, i.Name).Out
 			if k.Kind != "configs" && !strings.HasPrefix(one, i.Name+": "+i.Doc+"\n") ||
 				i.Source != "" && !strings.Contains(one, "Source: "+i.Source) ||
 				i.Units != "" && !strings.Contains(one, "Units: "+i.Units) {
@@ -399,11 +390,11 @@ func TestList(t *testing.T) {
 			}
 		}
 	}
-	if one := succeed(t, "list", "losses",
-		"lsbd").out; !regexp.MustCompile(`(?m)^  weight +number or ramp +100\S* +factor in the total: gamma$`).MatchString(one) {
+	if one := clitest.OK(t, "list", "losses",
+		"lsbd").Out; !regexp.MustCompile(`(?m)^  weight +number or ramp +100\S* +factor in the total: gamma$`).MatchString(one) {
 		t.Errorf("the options of lsbd:\n%s", one)
 	}
 	source := must.Get(configs.Read(configs.Quickstart))(t)
-	must.Equal(t, succeed(t, "list", "configs", configs.Quickstart).out,
+	must.Equal(t, clitest.OK(t, "list", "configs", configs.Quickstart).Out,
 		"# yaml-language-server: $schema=unravel.schema.json\n"+string(source), "the quickstart")
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/runs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -52,9 +53,9 @@ func values(list []*float64) string {
 func compare(t *testing.T, args ...string) (compareJSON, string) {
 	t.Helper()
 	var x compareJSON
-	o := succeed(t, append([]string{"compare", "--json"}, args...)...)
-	decodeOne(t, o.out, &x)
-	return x, o.log
+	o := clitest.OK(t, append([]string{"compare", "--json"}, args...)...)
+	clitest.JSON(t, o.Out, &x)
+	return x, o.Log
 }
 
 // threeCodes writes three codes of 48 images: good codes are the two factors, fair codes the factors with noise, and
@@ -73,7 +74,7 @@ func threeCodes(t *testing.T) {
 		fmt.Fprintf(&bad, "%v,%v\n", noise, math.Cos(float64(i*i*i)))
 	}
 	for name, b := range map[string]*strings.Builder{"factors.csv": &factors, "good.csv": &good, "fair.csv": &fair, "bad.csv": &bad} {
-		writeFile(t, name, []byte(b.String()))
+		must.Write(t, name, b.String())
 	}
 }
 
@@ -104,7 +105,7 @@ func TestCompareCodes(t *testing.T) {
 		fmt.Sprint(u.Used) != "[2 2 2]" {
 		t.Errorf("udr %+v", u)
 	}
-	alone, _ := measure(t, "--codes", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse,sap")
+	alone, _ := clitest.Measure(t, "--codes", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse,sap")
 	for i, name := range []string{"mig", "mse", "sap"} {
 		must.Equal(t, *x.Metrics[i].Values[2], alone[name].Value, name, "alone")
 	}
@@ -117,10 +118,10 @@ func TestCompareCodes(t *testing.T) {
 			t.Errorf("%s: %.200s", name, got)
 		}
 	}
-	o := succeed(t, "compare", "good.csv", "bad.csv", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse")
+	o := clitest.OK(t, "compare", "good.csv", "bad.csv", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse")
 	for _, want := range []string{"2  bad.csv\n", "value (rank)", "mig, higher is better", "(3)", "Kendall's tau", "2 mse"} {
-		if !strings.Contains(o.out, want) {
-			t.Errorf("%q is not in\n%s", want, o.out)
+		if !strings.Contains(o.Out, want) {
+			t.Errorf("%q is not in\n%s", want, o.Out)
 		}
 	}
 }
@@ -141,18 +142,18 @@ func TestCompareUDR(t *testing.T) {
 	if got := strings.Join(none.Notes, "; "); !strings.HasPrefix(got, "udr leaves out columns with a standard deviation below 100 (--threshold): ") {
 		t.Errorf("notes %q", got)
 	}
-	writeFile(t, "copy.csv", must.Read(t, "good.csv"))
+	must.Write(t, "copy.csv", must.Read(t, "good.csv"))
 	if same, _ := compare(t, "good.csv", "fair.csv",
 		"copy.csv"); fmt.Sprint(same.Notes) != "[runs 1 and 3 have the same codes, which raises their udr]" {
 		t.Errorf("notes %q", same.Notes)
 	}
-	checkMistake(t, call(t, "compare", "good.csv", "fair.csv", "--udr", "none"), 1, "nothing to compare")
+	clitest.Mistake(t, clitest.Run(t, "compare", "good.csv", "fair.csv", "--udr", "none"), 1, "nothing to compare")
 
 	// the kinds of factors in an archive
 	levels := [][]float64{{0}, {1}, {2}, {3}, {4}}
-	writeNPZ(t, "a.npz", map[string][][]float64{"codes": {{1, 0}, {0.31, 0.95}, {-0.81, 0.59}, {-0.81, -0.59},
+	clitest.WriteNPZ(t, "a.npz", map[string][][]float64{"codes": {{1, 0}, {0.31, 0.95}, {-0.81, 0.59}, {-0.81, -0.59},
 		{0.31, -0.95}}, "factors": levels})
-	writeNPZ(t, "b.npz", map[string][][]float64{"codes": {{3, 0}, {0, 1}, {2, 1}, {0, 0}, {1, 3}}, "factors": levels})
+	clitest.WriteNPZ(t, "b.npz", map[string][][]float64{"codes": {{3, 0}, {0, 1}, {2, 1}, {0, 0}, {1, 3}}, "factors": levels})
 	if x, _ := compare(t, "a.npz", "b.npz", "--types", "circular", "--metrics", "dlsbd"); values(x.Metrics[0].Ranks) != "1 2" {
 		t.Errorf("%+v", x.Metrics)
 	}
@@ -161,8 +162,8 @@ func TestCompareUDR(t *testing.T) {
 // Stored metrics, of training and of eval, with gaps.
 func TestCompareStored(t *testing.T) {
 	threeCodes(t)
-	dir := finished(t)
-	writeFile(t, "other.json", []byte(`{"metrics": {"dlsbd": {"value": 0.5, "better": "lower"}, "mig": {"value": 0.25, "better": "higher"}}}`))
+	dir := clitest.Finished(t)
+	must.Write(t, "other.json", `{"metrics": {"dlsbd": {"value": 0.5, "better": "lower"}, "mig": {"value": 0.25, "better": "higher"}}}`)
 	x, log := compare(t, dir, "other.json")
 	var stored []struct{ Value float64 }
 	must.OK(t, json.Unmarshal(must.Read(t, dir+"/metrics.json"), &stored))
@@ -173,7 +174,7 @@ func TestCompareStored(t *testing.T) {
 	if x.Tau[0][1] != nil || *x.Tau[0][0] != 1 || log != "left out: udr: other.json has no codes\n" {
 		t.Errorf("tau %v, log %q", x.Tau, log)
 	}
-	writeFile(t, "opposite.json", []byte(`[{"name": "dlsbd", "value": 0.5, "better": "higher"}, {"name": "mig", "value": null}]`))
+	must.Write(t, "opposite.json", `[{"name": "dlsbd", "value": 0.5, "better": "higher"}, {"name": "mig", "value": null}]`)
 	x, _ = compare(t, "other.json", "opposite.json")
 	want := "run 2 says that higher values of dlsbd are better; the ranks take lower values for better"
 	if !slices.Contains(x.Notes, want) || values(x.Metrics[1].Values) != "0.25 -" {
@@ -185,9 +186,9 @@ func TestCompareStored(t *testing.T) {
 			t.Errorf("%s was not computed or read: %+v", name, x.Metrics)
 		}
 	}
-	o := succeed(t, "compare", dir, "other.json")
-	if !strings.Contains(o.out, " -  ") {
-		t.Errorf("no gap in\n%s", o.out)
+	o := clitest.OK(t, "compare", dir, "other.json")
+	if !strings.Contains(o.Out, " -  ") {
+		t.Errorf("no gap in\n%s", o.Out)
 	}
 	if _, log = compare(t, dir, "good.csv"); !strings.Contains(log, "left out: udr: good.csv has codes of 48 images") {
 		t.Errorf("log %q", log)
@@ -196,9 +197,9 @@ func TestCompareStored(t *testing.T) {
 
 // The stored results of a run that has not ended are of an earlier end: the newest checkpoint counts.
 func TestCompareUnfinished(t *testing.T) {
-	ended, stopped := finished(t), finished(t)
+	ended, stopped := clitest.Finished(t), clitest.Finished(t)
 	must.OK(t, os.Remove(stopped+"/run.json"))
-	writeFile(t, stopped+"/metrics.json", []byte(`[{"name": "dlsbd", "value": 7, "better": "lower"}]`))
+	must.Write(t, stopped+"/metrics.json", `[{"name": "dlsbd", "value": 7, "better": "lower"}]`)
 	x, log := compare(t, ended, stopped)
 	if v := x.Metrics[0].Values; *v[0] != *v[1] || log != stopped+": the run has not ended; the newest checkpoint is measured\n" {
 		t.Errorf("values %s, log %q", values(v), log)
@@ -214,10 +215,10 @@ func TestCompareNumberedColumns(t *testing.T) {
 		for i := range 20 {
 			codes += fmt.Sprintf("%d,%d\n", 40+i*len(name)%7, i*i%(11+int(name[0]-'a')))
 		}
-		writeFile(t, name+".csv", []byte(codes))
-		writeFile(t, name+"0.csv", []byte("0,1\n"+codes))
+		must.Write(t, name+".csv", codes)
+		must.Write(t, name+"0.csv", "0,1\n"+codes)
 	}
-	writeFile(t, "k.csv", []byte(factors+strings.Repeat("0\n1\n", 10)))
+	must.Write(t, "k.csv", factors+strings.Repeat("0\n1\n", 10))
 	plain, _ := compare(t, "a.csv", "b.csv", "--factors", "k.csv", "--metrics", "mig")
 	if numbered, _ := compare(t, "a0.csv", "b0.csv", "--factors", "k.csv", "--metrics", "mig"); !slices.Equal(numbered.UDR.Scores, plain.UDR.Scores) {
 		t.Errorf("udr %v; without numbers of columns %v", numbered.UDR.Scores, plain.UDR.Scores)
@@ -229,9 +230,9 @@ func TestCompareImages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, level := range map[string]int64{"a": 0, "b": 0, "c": 1} {
 		must.OK(t, os.Mkdir(name, 0o777))
-		writeFile(t, name+"/metrics.json", []byte(`[{"name":"mig","value":0.5,"better":"higher"}]`))
-		writeNPY(t, name+"/codes.npy", []int{3, 1}, []float32{1, 2, 4})
-		writeNPY(t, name+"/factors.npy", []int{3, 1}, []int64{0, 1, level})
+		must.Write(t, name+"/metrics.json", `[{"name":"mig","value":0.5,"better":"higher"}]`)
+		must.WriteNPY(t, name+"/codes.npy", []int{3, 1}, []float32{1, 2, 4})
+		must.WriteNPY(t, name+"/factors.npy", []int{3, 1}, []int64{0, 1, level})
 	}
 	if x, log := compare(t, "a", "b"); x.UDR == nil || log != "" || *x.Metrics[0].Ranks[1] != 1.5 {
 		t.Errorf("%+v, log %q", x, log)
@@ -239,27 +240,28 @@ func TestCompareImages(t *testing.T) {
 	if x, log := compare(t, "a", "c"); x.UDR != nil || log != "left out: udr: c and a are runs with other images: their factors differ\n" {
 		t.Errorf("%+v, log %q", x, log)
 	}
-	writeFile(t, "bare.yaml",
-		[]byte("{name: bare, dataset: {grid: {path: one.npy}}, supervision: none, model: {vae: {encoder: {mlp: {hidden: [4]}}, latent: 2}}, "+
-			"losses: [{reconstruction: {likelihood: gaussian}}, kl], train: {epochs: 1, figures: false}, metrics: [mutual-information]}"))
+	must.Write(t, "bare.yaml",
+		"{name: bare, dataset: {grid: {path: one.npy}}, supervision: none, model: {vae: {encoder: {mlp: {hidden: [4]}}, latent: 2}}, "+
+			"losses: [{reconstruction: {likelihood: gaussian}}, kl], train: {epochs: 1, figures: false}, metrics: [mutual-information]}")
+
 	pixels := make([]uint8, 60*9)
 	for i := range pixels {
 		pixels[i] = uint8(i * i)
 	}
-	writeNPY(t, "one.npy", []int{60, 3, 3}, pixels)
+	must.WriteNPY(t, "one.npy", []int{60, 3, 3}, pixels)
 	slices.Reverse(pixels)
-	writeNPY(t, "two.npy", []int{60, 3, 3}, pixels)
+	must.WriteNPY(t, "two.npy", []int{60, 3, 3}, pixels)
 	for run, settings := range map[string]string{"bare0": "seed=0", "bare1": "seed=1", "some0": "metrics.sample=30 seed=0",
 		"some1": "metrics.sample=30 seed=1", "two": "dataset.grid.path=two.npy"} {
-		succeed(t, append([]string{"train", "bare.yaml", "-q", "--run", run}, strings.Fields(settings)...)...)
+		clitest.OK(t, append([]string{"train", "bare.yaml", "-q", "--run", run}, strings.Fields(settings)...)...)
 	}
 	for runs, want := range map[string]string{
 		"bare0 bare1": "",
 		"some0 some1": "left out: udr: some1 and some0 have codes of other random images (metrics.sample); want codes of all images, from unravel encode\n",
 		"bare0 two":   "left out: udr: two and bare0 are runs with other images: their files differ\n",
 	} {
-		if o := succeed(t, append([]string{"compare"}, strings.Fields(runs)...)...); strings.Contains(o.out, "udr") != (want == "") || o.log != want {
-			t.Errorf("%s: out %q, log %q, want %q", runs, o.out, o.log, want)
+		if o := clitest.OK(t, append([]string{"compare"}, strings.Fields(runs)...)...); strings.Contains(o.Out, "udr") != (want == "") || o.Log != want {
+			t.Errorf("%s: out %q, log %q, want %q", runs, o.Out, o.Log, want)
 		}
 	}
 }
@@ -268,12 +270,13 @@ func TestCompareImages(t *testing.T) {
 func runFolders(t *testing.T, runs map[string][]string) {
 	t.Helper()
 	for dir, overrides := range runs {
-		c := must.Get(train.Load("tiny.yaml", []byte(tiny), overrides[1:]...))(t)
+		c := must.Get(train.Load("tiny.yaml", []byte(clitest.Tiny), overrides[1:]...))(t)
 		text := must.Get(c.Encode())(t)
 		must.OK(t, os.Mkdir(dir, 0o777))
-		writeFile(t, dir+"/config.yaml", text)
-		writeFile(t, dir+"/metrics.json",
-			[]byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
+		must.Write(t, dir+"/config.yaml", text)
+		must.Write(t, dir+"/metrics.json",
+			fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0]))
+
 		run := must.Get(rundir.Open(dir))(t)
 		must.OK(t, errors.Join(new(rundir.Record).Write(run), run.Close()))
 	}
@@ -286,7 +289,7 @@ func TestCompareSettings(t *testing.T) {
 		"a1": {"0.25", "name=a1"}, "a2": {"0.5", "seed=2"}, "a3": {"0.75", "seed=3", "train.threads=1"}, "same": {"0.25"},
 		"b1": {"0.5", "losses.1.kl.weight=4", "train.epochs=7"}, "b2": {"1", "losses.1.kl.weight=4", "train.epochs=7", "seed=2"},
 	})
-	writeFile(t, "other.json", []byte(`[{"name":"mig","value":0.125,"better":"higher"}]`))
+	must.Write(t, "other.json", `[{"name":"mig","value":0.125,"better":"higher"}]`)
 	for _, c := range []struct{ args, settings, seeds string }{
 		{"a1 a2 a3", "", "[0 1 2] 0.5±0.25 0.25..0.75 of 3"},
 		{"a1 a2 a3 other.json", "", "[0 1 2] 0.5±0.25 0.25..0.75 of 3"},
@@ -298,8 +301,8 @@ func TestCompareSettings(t *testing.T) {
 		{"a1 b1 a2 b2", "losses.1.kl.weight=1.0,4.0,1.0,4.0 seed=1,1,2,2 train.epochs=3,7,3,7", "[0 2] 0.375±0.1768 0.25..0.5 of 2 [1 3] 0.75±0.3536 0.5..1 of 2"},
 	} {
 		var x runs.Comparison
-		o := succeed(t, append([]string{"compare", "--json", "--udr", "none"}, strings.Fields(c.args)...)...)
-		decodeOne(t, o.out, &x)
+		o := clitest.OK(t, append([]string{"compare", "--json", "--udr", "none"}, strings.Fields(c.args)...)...)
+		clitest.JSON(t, o.Out, &x)
 		var settings, seeds []string
 		for _, d := range x.Settings {
 			var values []string
@@ -319,28 +322,29 @@ func TestCompareSettings(t *testing.T) {
 		must.Equal(t, strings.Join(settings, " "), c.settings, c.args, "settings")
 		must.Equal(t, strings.Join(seeds, " "), c.seeds, c.args, "seeds")
 	}
-	o := succeed(t, "compare", "a1", "b1", "a2", "--udr", "none")
+	o := clitest.OK(t, "compare", "a1", "b1", "a2", "--udr", "none")
 	for _, want := range []string{"losses.1.kl.weight ", "mean ± deviation over seeds (least to most)  runs 1, 3", "0.375 ± 0.1768 (0.25 to 0.5)"} {
-		if !strings.Contains(o.out, want) {
-			t.Errorf("%q is not in\n%s", want, o.out)
+		if !strings.Contains(o.Out, want) {
+			t.Errorf("%q is not in\n%s", want, o.Out)
 		}
 	}
-	writeFile(t, "a3/metrics.json", []byte(`[{"name":"dlsbd","value":null,"better":"lower"}]`))
-	if o := succeed(t, "compare", "a1", "a2", "a3", "--udr", "none"); !strings.Contains(o.out,
+	must.Write(t, "a3/metrics.json", `[{"name":"dlsbd","value":null,"better":"lower"}]`)
+	if o := clitest.OK(t, "compare", "a1", "a2", "a3", "--udr", "none"); !strings.Contains(o.Out,
 		"0.375 ± 0.1768 (0.25 to 0.5) of 2 of 3 runs") {
-		t.Errorf("a run without a value:\n%s", o.out)
+		t.Errorf("a run without a value:\n%s", o.Out)
 	}
 	for dir, value := range map[string]string{"a1": "0.25", "a2": "0.5"} {
-		writeFile(t, dir+"/metrics.json", []byte(`[{"name":"mig","value":`+value+
-			`,"better":"higher","interval":{"low":0.125,"high":0.375,"estimate":0.3125}}]`))
+		must.Write(t, dir+"/metrics.json", `[{"name":"mig","value":`+value+
+			`,"better":"higher","interval":{"low":0.125,"high":0.375,"estimate":0.3125}}]`)
+
 	}
-	if o := succeed(t, "compare", "a1", "a2", "--udr", "none"); !strings.Contains(o.out, "0.25 (2) [0.125, 0.375]") ||
-		!strings.Contains(o.out, "0.5 (1) estimate 0.3125 [0.125, 0.375]") {
-		t.Errorf("intervals:\n%s", o.out)
+	if o := clitest.OK(t, "compare", "a1", "a2", "--udr", "none"); !strings.Contains(o.Out, "0.25 (2) [0.125, 0.375]") ||
+		!strings.Contains(o.Out, "0.5 (1) estimate 0.3125 [0.125, 0.375]") {
+		t.Errorf("intervals:\n%s", o.Out)
 	}
-	if o = succeed(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.out, "Kendall") ||
-		strings.Contains(o.out, "setting") || ui.Exists("out/kendall.csv") {
-		t.Errorf("tau of two runs, or settings that are equal:\n%s", o.out)
+	if o = clitest.OK(t, "compare", "a1", "a2", "--udr", "none", "--out", "out"); strings.Contains(o.Out, "Kendall") ||
+		strings.Contains(o.Out, "setting") || ui.Exists("out/kendall.csv") {
+		t.Errorf("tau of two runs, or settings that are equal:\n%s", o.Out)
 	}
 }
 
@@ -348,25 +352,25 @@ func TestCompareSettings(t *testing.T) {
 func TestSeedTwice(t *testing.T) {
 	t.Chdir(t.TempDir())
 	runFolders(t, map[string][]string{"a": {"0.25"}, "again": {"0.5"}, "copy": {"0.25"}, "b": {"0.75", "seed=2"}})
-	o := succeed(t, "runs", ".", "--by", "model")
-	if !strings.Contains(o.log, "note: a seed counts twice: these have the config and seed of another run, and other results: again\n") {
+	o := clitest.OK(t, "runs", ".", "--by", "model")
+	if !strings.Contains(o.Log, "note: a seed counts twice: these have the config and seed of another run, and other results: again\n") {
 		t.Errorf("%+v", o)
 	}
-	if o := succeed(t, "runs", ".", "--by", "run"); strings.Contains(o.log, "twice") {
+	if o := clitest.OK(t, "runs", ".", "--by", "run"); strings.Contains(o.Log, "twice") {
 		t.Errorf("%+v", o)
 	}
 }
 
 // A folder of runs means all its runs, and a pattern may also match its list.
 func TestCompareFolder(t *testing.T) {
-	from, dir := finished(t), t.TempDir()
+	from, dir := clitest.Finished(t), t.TempDir()
 	var want []string
 	for _, name := range []string{"a", "b", "c"} {
 		run := filepath.Join(dir, name)
 		must.OK(t, os.CopyFS(run, os.DirFS(from)))
 		want = append(want, run)
 	}
-	succeed(t, "runs", dir)
+	clitest.OK(t, "runs", dir)
 	whole, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || !slices.Contains(whole, filepath.Join(dir, "runs.index")) {
 		t.Fatalf("no list in %v: %v", whole, err)
@@ -376,14 +380,14 @@ func TestCompareFolder(t *testing.T) {
 			t.Errorf("%v: runs %v, want %v", sources, x.Runs, want)
 		}
 	}
-	checkMistake(t, call(t, "compare", want[0]), 2, "there is one run, "+want[0]+"; want two or more to compare")
-	checkMistake(t, call(t, "compare", dir, want[0]), 2, want[0]+" is named twice")
+	clitest.Mistake(t, clitest.Run(t, "compare", want[0]), 2, "there is one run, "+want[0]+"; want two or more to compare")
+	clitest.Mistake(t, clitest.Run(t, "compare", dir, want[0]), 2, want[0]+" is named twice")
 }
 
 func TestCompareMistakes(t *testing.T) {
 	threeCodes(t)
-	writeFile(t, "broken.json", []byte(`{"metrics": 3}`))
-	writeFile(t, "empty.json", []byte(`[]`))
+	must.Write(t, "broken.json", `{"metrics": 3}`)
+	must.Write(t, "empty.json", `[]`)
 	for _, test := range []struct {
 		code int
 		args []string
@@ -402,6 +406,6 @@ func TestCompareMistakes(t *testing.T) {
 		{1, []string{"empty.json", "good.csv", "--metrics", "mig"}, "empty.json: the metric mig is not among its 0 metrics"},
 		{1, []string{"good.csv", "bad.csv", "--out", "good.csv"}, "is a file; want a folder"},
 	} {
-		checkMistake(t, call(t, append([]string{"compare"}, test.args...)...), test.code, test.want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"compare"}, test.args...)...), test.code, test.want)
 	}
 }

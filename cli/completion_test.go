@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"os"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -25,12 +26,12 @@ func TestComplete(t *testing.T) {
 		"import quicks": "quickstart", "import --from x train.threa": "train.threads=", "import --par": "--partial", "complete": "", "wor": "", "runs ": "", "ser": "serve", "pul": "pull", "pull lsbd": "lsbd-vae-arrow lsbd-vae-square", "pull --fr": "--from", "sweep x.yaml --on s": "slurm", "sweep x.yaml --arr": "--array-limit", "table --inde": "--index", "table --index --no-w": "--no-wait", "serve --li": "--listen", "prev": "",
 	} {
 		words := strings.Split(line, " ")
-		must.EqualSlices(t, strings.Fields(succeed(t, append([]string{"complete", "--"}, words...)...).out), strings.Fields(want), line)
+		must.EqualSlices(t, strings.Fields(clitest.OK(t, append([]string{"complete", "--"}, words...)...).Out), strings.Fields(want), line)
 	}
-	if got := strings.Fields(succeed(t, "complete", "--").out); len(got) < 10 || got[0] != "train" || slices.Contains(got, "worker") {
+	if got := strings.Fields(clitest.OK(t, "complete", "--").Out); len(got) < 10 || got[0] != "train" || slices.Contains(got, "worker") {
 		t.Errorf("commands: %q", got)
 	}
-	checkMistake(t, call(t, "completion", "csh"), 2, "csh", "bash", "zsh", "fish")
+	clitest.Mistake(t, clitest.Run(t, "completion", "csh"), 2, "csh", "bash", "zsh", "fish")
 }
 
 // The scripts work in their shells, if this machine has the shells.
@@ -40,7 +41,7 @@ func TestCompletionScripts(t *testing.T) {
 	if err := os.Symlink(program, filepath.Join(folder, "unravel")); err != nil {
 		t.Skip("no links here:", err)
 	}
-	t.Setenv(asProgram, "1")
+	t.Setenv(clitest.AsProgram, "1")
 	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 	bash := `source <(unravel completion bash); COMP_LINE="unravel train quicks"; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(unravel train quicks); COMP_CWORD=2; _unravel; echo "${COMPREPLY[@]}"
 COMP_LINE="unravel list "; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(unravel list ""); COMP_CWORD=2; _unravel; echo "${COMPREPLY[0]}"; complete -p unravel`

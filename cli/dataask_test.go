@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/files"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -34,11 +35,11 @@ func TestDataAsk(t *testing.T) {
 		}
 		var b bytes.Buffer
 		must.OK(t, png.Encode(&b, m))
-		writeFile(t, "photos/"+name, b.Bytes())
+		must.Write(t, "photos/"+name, b.Bytes())
 	}
-	o := succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade", "--count", "8", "--sheet", "sheet.png")
-	if !strings.Contains(o.log, "8 questions in pairs.csv; write same or different after each") {
-		t.Errorf("log %q", o.log)
+	o := clitest.OK(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade", "--count", "8", "--sheet", "sheet.png")
+	if !strings.Contains(o.Log, "8 questions in pairs.csv; write same or different after each") {
+		t.Errorf("log %q", o.Log)
 	}
 	checkSheet(t)
 	answer := func() {
@@ -53,40 +54,41 @@ func TestDataAsk(t *testing.T) {
 			}
 			lines[n] = strings.Join(f, ",")
 		}
-		writeFile(t, "pairs.csv", []byte(strings.Join(lines, "\n")))
+		must.Write(t, "pairs.csv", strings.Join(lines, "\n"))
 	}
 	answer()
-	checkMistake(t, call(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade"), 2,
+	clitest.Mistake(t, clitest.Run(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade"), 2,
 		"pairs.csv has 8 answers; want --answers pairs.csv")
-	succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8", "--sheet", "sheet.png")
+	clitest.OK(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8", "--sheet", "sheet.png")
 	checkSheet(t)
 	answer()
 	for range 3 {
-		succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8")
+		clitest.OK(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8")
 		answer()
 	}
-	if o = succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count",
-		"5"); !strings.Contains(o.log, "0 questions") || !strings.Contains(o.log, "5 questions fewer than requested") {
-		t.Errorf("log %q", o.log) // 12 pictures are known after 40 answers
+	if o = clitest.OK(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count",
+		"5"); !strings.Contains(o.Log, "0 questions") || !strings.Contains(o.Log, "5 questions fewer than requested") {
+		t.Errorf("log %q", o.Log) // 12 pictures are known after 40 answers
 	}
-	writeFile(t, "mine.yaml", []byte(`name: mine
+	must.Write(t, "mine.yaml", `name: mine
 dataset: {folder: {path: photos, size: 8}}
 supervision: {answers: {file: pairs.csv}}
 model: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 1}}
 losses: [variance, separation]
 train: {epochs: 2, batch: 12}
-`))
-	succeed(t, "train", "mine.yaml", "metrics=[]", "--run", "run")
-	got, log := measure(t, "--run", "run", "--pairs", "pairs.csv", "--metrics", "variance")
+`)
+
+	clitest.OK(t, "train", "mine.yaml", "metrics=[]", "--run", "run")
+	got, log := clitest.Measure(t, "--run", "run", "--pairs", "pairs.csv", "--metrics", "variance")
 	if !(got["variance"].Value >= 0) || !strings.Contains(log, "shade 3 classes of 12 rows") {
 		t.Errorf("%v, log %q", got, log)
 	}
-	succeed(t, "data", "ask", "--run", "run", "--factors", "mood", "--count", "3", "--out", "mood.csv")
+	clitest.OK(t, "data", "ask", "--run", "run", "--factors", "mood", "--count", "3", "--out", "mood.csv")
 	if text := string(must.Read(t, "mood.csv")); strings.Count(text, ",mood,\n") != 3 || !strings.Contains(text, ".png,") {
 		t.Errorf("%s", text)
 	}
-	succeed(t, "data", "ask", "--codes", "run/codes.npy", "--factors", "mood", "--count", "3", "--out", "codes.csv")
-	succeed(t, "data", "ask", "entangled", "--random", "--fill", "--count", "30", "--out", "filled.csv")
+	clitest.OK(t, "data", "ask", "--codes", "run/codes.npy", "--factors", "mood", "--count", "3", "--out", "codes.csv")
+	clitest.OK(t, "data", "ask", "entangled", "--random", "--fill", "--count", "30", "--out", "filled.csv")
 	if text := string(must.Read(t, "filled.csv")); strings.Count(text, "different\n")+strings.Count(text, "same\n") != 30 {
 		t.Errorf("%s", text)
 	}
@@ -118,8 +120,8 @@ func checkSheet(t *testing.T) {
 
 func TestDataAskMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())
-	writeFile(t, "broken.csv", []byte("0,1,y1\n"))
-	writeNPY(t, "codes.npy", []int{5, 2}, make([]float64, 10))
+	must.Write(t, "broken.csv", "0,1,y1\n")
+	must.WriteNPY(t, "codes.npy", []int{5, 2}, make([]float64, 10))
 	for _, c := range []struct {
 		want string
 		code int
@@ -139,6 +141,6 @@ func TestDataAskMistakes(t *testing.T) {
 		{`factor 1, "y1", is empty or repeated`, 2, []string{"entangled", "--factors", "y1,y1"}},
 		{`factor 1, "y1", is empty or repeated`, 2, []string{"entangled", "--factors", "y1, y1"}},
 	} {
-		checkMistake(t, call(t, append([]string{"data", "ask"}, c.args...)...), c.code, c.want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"data", "ask"}, c.args...)...), c.code, c.want)
 	}
 }

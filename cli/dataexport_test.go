@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"os"
@@ -6,15 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/export"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestDataExport(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := succeed(t, "data", "export", "square", "size=16", "side=4", "--out", "here/square")
+	o := clitest.OK(t, "data", "export", "square", "size=16", "side=4", "--out", "here/square")
 	want := `dataset: {grid: {path: "here/square", channels: last, rows: first, names: ["row", "column"], kinds: ["circular", "circular"]}}` + "\n"
-	if o.out != want || !strings.Contains(o.log, "256 images of 16 x 16 x 1, uint8, in here/square\n") {
+	if o.Out != want || !strings.Contains(o.Log, "256 images of 16 x 16 x 1, uint8, in here/square\n") {
 		t.Errorf("%v, want %s", o, want)
 	}
 	for _, name := range []string{"images.npy", "factors.npy", "levels.npy", "sizes.npy", "set.json"} {
@@ -27,16 +28,16 @@ func TestDataExport(t *testing.T) {
 	}
 
 	// omissions and guesses of a data set
-	writeNPZ(t, "x.npz", map[string][][]float64{"x": {{0, 1, 0}, {1, 0, 0}}})
-	o = succeed(t, "data", "export", "grid", "path=x.npz", "--out=plain")
-	if want := "grid: x.npz: its only array, x, is read as images without factors\n"; !strings.Contains(o.log, want) {
+	clitest.WriteNPZ(t, "x.npz", map[string][][]float64{"x": {{0, 1, 0}, {1, 0, 0}}})
+	o = clitest.OK(t, "data", "export", "grid", "path=x.npz", "--out=plain")
+	if want := "grid: x.npz: its only array, x, is read as images without factors\n"; !strings.Contains(o.Log, want) {
 		t.Errorf("%v, want %q", o, want)
 	}
 
 	var set export.Set
-	o = succeed(t, "data", "export", "spaceshapes", "samples=20", "--seed=2", "--out=shapes", "--json")
-	decodeOne(t, o.out, &set)
-	if set.Shape != [4]int{20, 64, 64, 1} || set.Seed != 2 || len(set.Lost) == 0 || !strings.Contains(o.log, "note: "+set.Lost[0]) {
+	o = clitest.OK(t, "data", "export", "spaceshapes", "samples=20", "--seed=2", "--out=shapes", "--json")
+	clitest.JSON(t, o.Out, &set)
+	if set.Shape != [4]int{20, 64, 64, 1} || set.Seed != 2 || len(set.Lost) == 0 || !strings.Contains(o.Log, "note: "+set.Lost[0]) {
 		t.Errorf("%+v\n%v", set, o)
 	}
 
@@ -48,7 +49,7 @@ func TestDataExport(t *testing.T) {
 		`did you mean "square"?`:            {"sqare", "--out=a"},
 		"set.json is a file; want a folder": {"square", "--out=here/square/set.json/b"},
 	} {
-		if o := call(t, append([]string{"data", "export"}, args...)...); o.code == 0 || !strings.Contains(o.log, want) {
+		if o := clitest.Run(t, append([]string{"data", "export"}, args...)...); o.Code == 0 || !strings.Contains(o.Log, want) {
 			t.Errorf("%q: %v, want %q", args, o, want)
 		}
 	}
@@ -57,6 +58,6 @@ func TestDataExport(t *testing.T) {
 // Arrays of other origin remain.
 func TestDataExportKeeps(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "images.npy"), []byte("mine"))
-	checkMistake(t, call(t, "data", "export", "square", "size=16", "side=4", "--out", dir), 1, "no export has written this array")
+	must.Write(t, filepath.Join(dir, "images.npy"), "mine")
+	clitest.Mistake(t, clitest.Run(t, "data", "export", "square", "size=16", "side=4", "--out", dir), 1, "no export has written this array")
 }

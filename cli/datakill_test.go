@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -26,29 +27,29 @@ import (
 func TestDataKilled(t *testing.T) {
 	long.NotShort(t)
 	calm := ownData(t)
-	succeed(t, "data", "fetch", "dsprites", "--from", serveSprites(t).URL+"/")
+	clitest.OK(t, "data", "fetch", "dsprites", "--from", serveSprites(t).URL+"/")
 	root := ownData(t)
 	images := filepath.Join("sets", "dsprites", "images.npy")
 	want := must.Read(t, filepath.Join(calm, images))
-	var victim atomic.Pointer[process]
+	var victim atomic.Pointer[clitest.Process]
 	var at, pieces atomic.Int64
 	s := dribble(t, func(n int) {
 		pieces.Add(1)
 		if int64(n) == at.Load() {
 			if p := victim.Load(); p != nil {
 				late := time.Now().Add(time.Minute)
-				p.until(func() bool { return partSize(root) >= 500*(n-1) || time.Now().After(late) }) // earlier pieces are stored, even on a busy machine
+				p.Until(func() bool { return partSize(root) >= 500*(n-1) || time.Now().After(late) }) // earlier pieces are stored, even on a busy machine
 				_ = p.Process.Kill()
-				<-p.done // it ends before the next piece
+				<-p.Done // it ends before the next piece
 			}
 		}
 	})
 	random := rand.New(rand.NewPCG(5, 6))
-	fetch := func(kill func(*process)) outcome {
-		p := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
+	fetch := func(kill func(*clitest.Process)) clitest.Outcome {
+		p := clitest.Start(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
 		victim.Store(p)
 		kill(p)
-		o := p.end()
+		o := p.End()
 		victim.Store(nil)
 		if got, err := os.ReadFile(filepath.Join(root, images)); err == nil && !bytes.Equal(got, want) {
 			t.Fatal("a half-made set is there")
@@ -61,7 +62,7 @@ func TestDataKilled(t *testing.T) {
 	}
 	for _, n := range []int64{1, 2, 9, 14, 20, 26} { // of 27 pieces
 		at.Store(n)
-		if o := fetch(func(*process) {}); o.code != -1 {
+		if o := fetch(func(*clitest.Process) {}); o.Code != -1 {
 			t.Fatalf("piece %d: %v; want it killed", n, o)
 		}
 	}
@@ -73,8 +74,8 @@ func TestDataKilled(t *testing.T) {
 		if tries == 300 { // a busy machine observes few of the short conversions
 			t.Fatalf("%d of %d processes were killed while they converted", killed, tries)
 		}
-		fetch(func(p *process) {
-			if !p.until(func() bool { // it is converting
+		fetch(func(p *clitest.Process) {
+			if !p.Until(func() bool { // it is converting
 				list, _ := filepath.Glob(filepath.Join(root, "sets", ".making-*"))
 				return len(list) > 0
 			}) {
@@ -89,7 +90,7 @@ func TestDataKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if o := fetch(func(*process) {}); o.code != 0 {
+	if o := fetch(func(*clitest.Process) {}); o.Code != 0 {
 		t.Fatal(o)
 	}
 	if !bytes.Equal(must.Read(t, filepath.Join(root, images)), want) {
@@ -100,7 +101,7 @@ func TestDataKilled(t *testing.T) {
 		len(left)+len(parts) > 0 {
 		t.Errorf("left: %v %v, %v, %v", left, parts, err, err2)
 	}
-	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {
+	if o := clitest.OK(t, "data", "check"); strings.Count(o.Out, "whole\n") != 2 {
 		t.Error(o)
 	}
 }
@@ -125,9 +126,9 @@ func TestDataAtOnce(t *testing.T) {
 	s := dribble(t, func(int) { pieces.Add(1) })
 	var wait sync.WaitGroup
 	for range 3 {
-		p := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/"+spritesFile)
+		p := clitest.Start(t, "data", "fetch", "dsprites", "--from", s.URL+"/"+spritesFile)
 		wait.Go(func() {
-			if o := p.end(); o.code != 0 || !strings.Contains(o.out, "384 images") {
+			if o := p.End(); o.Code != 0 || !strings.Contains(o.Out, "384 images") {
 				t.Error(o)
 			}
 		})
@@ -138,9 +139,9 @@ func TestDataAtOnce(t *testing.T) {
 	}
 	must.OK(t, os.RemoveAll(filepath.Join(root, "sets")))
 	pieces.Store(0)
-	a, b := start(t, "data", "fetch", "dsprites"), start(t, "data", "show", "dsprites", "--out", filepath.Join(t.TempDir(), "a.png"))
-	for _, p := range []*process{a, b} {
-		if o := p.end(); o.code != 0 {
+	a, b := clitest.Start(t, "data", "fetch", "dsprites"), clitest.Start(t, "data", "show", "dsprites", "--out", filepath.Join(t.TempDir(), "a.png"))
+	for _, p := range []*clitest.Process{a, b} {
+		if o := p.End(); o.Code != 0 {
 			t.Error(o)
 		}
 	}
@@ -150,27 +151,27 @@ func TestDataAtOnce(t *testing.T) {
 // A signal stops a download. The stored part remains, and the next download continues it.
 func TestDataStopped(t *testing.T) {
 	root := ownData(t)
-	var victim atomic.Pointer[process]
+	var victim atomic.Pointer[clitest.Process]
 	var pieces atomic.Int64
 	s := dribble(t, func(n int) {
 		pieces.Add(1)
 		if p := victim.Load(); p != nil && n == 15 {
-			p.until(func() bool { return partSize(root) >= 5000 }) // a busy process stores pieces late
+			p.Until(func() bool { return partSize(root) >= 5000 }) // a busy process stores pieces late
 			_ = p.Process.Signal(syscall.SIGINT)
-			<-p.done // it stops before the next piece
+			<-p.Done // it stops before the next piece
 		}
 	})
-	p := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
+	p := clitest.Start(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
 	victim.Store(p)
-	o := p.end()
-	if o.code != 130 || !strings.Contains(o.log, "the same command continues") || !strings.Contains(o.log, "unravel: stopped by a signal") {
+	o := p.End()
+	if o.Code != 130 || !strings.Contains(o.Log, "the same command continues") || !strings.Contains(o.Log, "unravel: stopped by a signal") {
 		t.Error(o)
 	}
 	victim.Store(nil)
 	if info, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile+".part")); err != nil || info.Size() < 5000 {
 		t.Error(info, err)
 	}
-	if o := start(t, "data", "fetch", "dsprites", "--from", s.URL+"/").end(); o.code != 0 {
+	if o := clitest.Start(t, "data", "fetch", "dsprites", "--from", s.URL+"/").End(); o.Code != 0 {
 		t.Error(o)
 	}
 	if n := pieces.Load(); n > 32 {

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/coding"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -42,8 +43,8 @@ metrics: []
 func trained(t *testing.T, text string) string {
 	t.Helper()
 	file, dir := filepath.Join(t.TempDir(), "x.yaml"), filepath.Join(t.TempDir(), "run")
-	writeFile(t, file, []byte(text))
-	succeed(t, "train", file, "--run", dir)
+	must.Write(t, file, text)
+	clitest.OK(t, "train", file, "--run", dir)
 	return dir
 }
 
@@ -58,15 +59,15 @@ func TestDecodeLinear(t *testing.T) {
 	long.NotShort(t)
 	dir := trained(t, linear)
 	weights := filepath.Join(t.TempDir(), "w.safetensors")
-	succeed(t, "export", "--run", dir, "--out", weights)
+	clitest.OK(t, "export", "--run", dir, "--out", weights)
 	f := must.Get(safetensors.ReadFile(weights))(t)
 	matrix := must.Get(f.Float32s("decoder/image1/weight", 3, 64))(t)
 	offset := must.Get(f.Float32s("decoder/image1/bias", 64))(t)
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
 	var r, other coding.Decoded
 	args := []string{"decode", "--run", dir, "--images", "5,0,7", "--samples", "130", "--steps", "4", "--json", "--out"}
-	decodeOne(t, succeed(t, append(args, out)...).out, &r)
-	decodeOne(t, succeed(t, append(args, again)...).out, &other)
+	clitest.JSON(t, clitest.OK(t, append(args, out)...).Out, &r)
+	clitest.JSON(t, clitest.OK(t, append(args, again)...).Out, &other)
 	var names []string
 	for _, s := range r.Files {
 		names = append(names, s.Name)
@@ -125,8 +126,8 @@ func TestDecodeCodes(t *testing.T) {
 	long.NotShort(t)
 	dir, out := trained(t, cylinder), t.TempDir()
 	var sheets, own coding.Decoded
-	o := succeed(t, "decode", "--run", dir, "--json", "--no-gif", "--objects", "2,0")
-	decodeOne(t, o.out, &sheets)
+	o := clitest.OK(t, "decode", "--run", dir, "--json", "--no-gif", "--objects", "2,0")
+	clitest.JSON(t, o.Out, &sheets)
 	var names []string
 	for _, s := range sheets.Files {
 		names = append(names, strings.TrimRight(s.Name, "0123456789"))
@@ -141,8 +142,8 @@ func TestDecodeCodes(t *testing.T) {
 	}
 	for rows, want := range map[string]string{"images": "7,5", "prior": "sample 0,sample 1,", "objects": "2,0", "circle1": "circle1 0,circle1 90,"} {
 		var one coding.Decoded
-		decodeOne(t, succeed(t, "decode", "--run", dir, "--json", "--what", "grid", "--rows", rows, "--images", "7,5",
-			"--objects", "2,0", "--steps", "4", "--out", t.TempDir()).out, &one)
+		clitest.JSON(t, clitest.OK(t, "decode", "--run", dir, "--json", "--what", "grid", "--rows", rows, "--images", "7,5",
+			"--objects", "2,0", "--steps", "4", "--out", t.TempDir()).Out, &one)
 		var labels []string
 		for _, r := range one.Files[0].Rows {
 			labels = append(labels, r.Label)
@@ -151,14 +152,14 @@ func TestDecodeCodes(t *testing.T) {
 			t.Errorf("--rows %s: %s, want %s", rows, text, want)
 		}
 	}
-	decodeOne(t, succeed(t, "decode", "--run", dir, "--codes", grid.Codes, "--out", out, "--json").out, &own)
+	clitest.JSON(t, clitest.OK(t, "decode", "--run", dir, "--codes", grid.Codes, "--out", out, "--json").Out, &own)
 	if len(own.Files) != 1 || own.Files[0].Projected != 0 || !slices.Equal(array(t, own.Files[0].Images).Data, array(t, grid.Images).Data) {
 		t.Errorf("its own codes give other images: %+v", own)
 	}
 	far := filepath.Join(out, "far.csv")
-	writeFile(t, far, []byte("c,s,u,v\n1,0,0.5,-0.5\n0,-3,0.5,-0.5\n"))
-	o = succeed(t, "decode", "--run", dir, "--codes", far, "--out", out)
-	if codes := array(t, filepath.Join(out, "decoded-codes.npy")).Data; !strings.Contains(o.log, "1 of 2 rows of "+
+	must.Write(t, far, "c,s,u,v\n1,0,0.5,-0.5\n0,-3,0.5,-0.5\n")
+	o = clitest.OK(t, "decode", "--run", dir, "--codes", far, "--out", out)
+	if codes := array(t, filepath.Join(out, "decoded-codes.npy")).Data; !strings.Contains(o.Log, "1 of 2 rows of "+
 		far+" were not on the spheres") || codes[5] != -1 {
 		t.Errorf("codes %v, %v", codes, o)
 	}
@@ -172,20 +173,20 @@ func TestDecodeCodes(t *testing.T) {
 		"no point":   {1, "1,0,1,1\n0,0,1,1\n", nil, "row 1, columns 0 to 1 are a point at 0; want one on the unit circle"},
 		"not finite": {1, "1,0,NaN,1\n", nil, "far.csv: "},
 	} {
-		writeFile(t, far, []byte(c.text))
-		o := call(t, "decode", "--run", dir, "--codes", far, "--out", out)
-		if o.code != c.code || !strings.Contains(o.log, c.want) {
+		must.Write(t, far, c.text)
+		o := clitest.Run(t, "decode", "--run", dir, "--codes", far, "--out", out)
+		if o.Code != c.code || !strings.Contains(o.Log, c.want) {
 			t.Errorf("%s: %v, want %q", name, o, c.want)
 		}
 	}
-	checkMistake(t, call(t, "decode", "--run", dir, "--codes", filepath.Join(out, "decoded-codes.npy"), "--out", out), 2,
+	clitest.Mistake(t, clitest.Run(t, "decode", "--run", dir, "--codes", filepath.Join(out, "decoded-codes.npy"), "--out", out), 2,
 		"it would be replaced; want another --out")
 }
 
 // Wrong flags, runs and models are errors, and write nothing.
 func TestDecodeMistakes(t *testing.T) {
 	long.NotShort(t)
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	plain := trained(t, strings.NewReplacer("vae:", "ae:", ", kl]", "]").Replace(linear))
 	blind := trained(t, strings.NewReplacer("vae: {encoder: {mlp: {hidden: [8]}}, decoder: {layers: [{image: {channels: image}}]}, latent: 3}", "encoder: {encoder: {mlp: {hidden: [8]}}, latent: 3}",
 		"losses: [reconstruction: {likelihood: gaussian}, kl]", "losses: [left-inverse]\nsupervision: {labels: {fraction: 1}}").Replace(linear))
@@ -209,35 +210,35 @@ func TestDecodeMistakes(t *testing.T) {
 		{1, blind, nil, "the model encoder has no decoder; want a run of a model with one"},
 		{1, t.TempDir(), nil, "no run there"},
 	} {
-		o := call(t, append([]string{"decode", "--run", c.run}, c.args...)...)
-		if o.code != c.code || !strings.Contains(o.log, c.want) {
+		o := clitest.Run(t, append([]string{"decode", "--run", c.run}, c.args...)...)
+		if o.Code != c.code || !strings.Contains(o.Log, c.want) {
 			t.Errorf("%v: %v, want %d and %q", c.args, o, c.code, c.want)
 		}
-		checkNoTrace(t, o)
+		clitest.NoTrace(t, o)
 		if c.code == 2 && ui.Exists(filepath.Join(c.run, "decoded")) {
 			t.Fatalf("%v: a wrong flag writes files", c.args)
 		}
 	}
-	if o := succeed(t, "decode", "--run", plain); !strings.Contains(o.log, "no samples: the model ae has no prior") {
+	if o := clitest.OK(t, "decode", "--run", plain); !strings.Contains(o.Log, "no samples: the model ae has no prior") {
 		t.Errorf("an autoencoder: %v", o)
 	}
 	// The files of a run and other files in the folder remain unchanged.
 	kept := filepath.Join(dir, "decoded", "notes.txt")
 	must.OK(t, os.MkdirAll(filepath.Dir(kept), 0o777))
-	writeFile(t, kept, []byte("mine"))
+	must.Write(t, kept, "mine")
 	before := fmt.Sprint(topFiles(t, dir))
-	succeed(t, "decode", "--run", dir, "--what", "samples")
+	clitest.OK(t, "decode", "--run", dir, "--what", "samples")
 	if after := fmt.Sprint(topFiles(t, dir)); after != before || string(must.Read(t, kept)) != "mine" {
 		t.Errorf("files of the run %s, before %s", after, before)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	writeFile(t, file, nil)
-	if o := call(t, "decode", "--run", dir, "--out", file); o.code != 1 || !strings.Contains(o.log, file) {
+	must.Write(t, file, "")
+	if o := clitest.Run(t, "decode", "--run", dir, "--out", file); o.Code != 1 || !strings.Contains(o.Log, file) {
 		t.Errorf("--out is a file: %v", o)
 	}
 	must.OK(t, os.Remove(filepath.Join(dir, "checkpoint.safetensors")))
 	_ = os.Remove(filepath.Join(dir, "checkpoint.safetensors.prev")) // it may not exist
-	checkMistake(t, call(t, "decode", "--run", dir), 1, "there is no checkpoint in "+dir)
+	clitest.Mistake(t, clitest.Run(t, "decode", "--run", dir), 1, "there is no checkpoint in "+dir)
 }
 
 // topFiles lists the files directly in a folder with their contents.

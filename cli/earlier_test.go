@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -40,17 +41,17 @@ func TestEarlierRuns(t *testing.T) {
 	for _, name := range long.Sample([]string{"2026-11-20", "2026-11-22", "2026-11-24", "2026-11-26"}, 2) {
 		t.Run(name, func(t *testing.T) {
 			copyEarlier(t, name)
-			if o := succeed(t, "runs", "run"); !strings.Contains(o.out, "finished") {
+			if o := clitest.OK(t, "runs", "run"); !strings.Contains(o.Out, "finished") {
 				t.Errorf("runs: %v", o)
 			}
-			succeed(t, "check", "run")
-			succeed(t, "encode", "--run", "run", "--out", "again.npy")
+			clitest.OK(t, "check", "run")
+			clitest.OK(t, "encode", "--run", "run", "--out", "again.npy")
 			sameCodes(t, "again.npy", "run/codes.npy")
-			if o := succeed(t, "eval", "--run", "run", "--json"); !strings.Contains(o.out, `"mig":{"name":"mig","value":`) {
+			if o := clitest.OK(t, "eval", "--run", "run", "--json"); !strings.Contains(o.Out, `"mig":{"name":"mig","value":`) {
 				t.Errorf("eval: %v", o)
 			}
-			o := succeed(t, "train", "--run", "run", "--resume", "train.epochs=2")
-			if !strings.Contains(o.log, "finished 2 epochs (2 steps)") {
+			o := clitest.OK(t, "train", "--run", "run", "--resume", "train.epochs=2")
+			if !strings.Contains(o.Log, "finished 2 epochs (2 steps)") {
 				t.Errorf("train: %v", o)
 			}
 		})
@@ -62,13 +63,13 @@ func TestEarlierRunWithRemovedKey(t *testing.T) {
 	copyEarlier(t, "2026-11-20-first")
 	for _, args := range [][]string{{"eval", "--run", "run"}, {"encode", "--run", "run"},
 		{"train", "--run", "run", "--resume"}, {"report", "--run", "run"}} {
-		checkMistake(t, call(t, args...), ui.ExitUsage, "config.yaml:42:3: train.evaluate", "for evaluate: 0 delete the line")
+		clitest.Mistake(t, clitest.Run(t, args...), ui.ExitUsage, "config.yaml:42:3: train.evaluate", "for evaluate: 0 delete the line")
 	}
 	config := must.Read(t, "run/config.yaml")
-	writeFile(t, "run/config.yaml", bytes.Replace(config, []byte("  evaluate: 0\n"), nil, 1))
-	succeed(t, "encode", "--run", "run", "--out", "again.npy")
+	must.Write(t, "run/config.yaml", bytes.Replace(config, []byte("  evaluate: 0\n"), nil, 1))
+	clitest.OK(t, "encode", "--run", "run", "--out", "again.npy")
 	sameCodes(t, "again.npy", "run/codes.npy")
-	succeed(t, "eval", "--run", "run", "--metrics", "mig")
+	clitest.OK(t, "eval", "--run", "run", "--metrics", "mig")
 }
 
 // Resolved configs of earlier versions are valid configs.

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/coding"
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -16,15 +17,15 @@ import (
 // An exported encoder gives the codes, factors and metrics of its run.
 func TestEncoder(t *testing.T) {
 	long.NotShort(t)
-	dir, here := finished(t), t.TempDir()
+	dir, here := clitest.Finished(t), t.TempDir()
 	file := filepath.Join(here, "e.onnx")
-	succeed(t, "export", "--run", dir, "--out", file)
+	clitest.OK(t, "export", "--run", dir, "--out", file)
 	c := must.Get(train.ReadConfig(dir))(t)
 	d := must.Get(c.Dataset.Build(c.Seed))(t)
 	set := []string{"--encoder", file, "dataset={square: {size: 16, side: 4}}"}
 	run, own := filepath.Join(here, "run.npy"), filepath.Join(here, "own.npy")
-	succeed(t, "encode", "--run", dir, "--out", run)
-	succeed(t, append([]string{"encode", "--out", own}, set...)...)
+	clitest.OK(t, "encode", "--run", dir, "--out", run)
+	clitest.OK(t, append([]string{"encode", "--out", own}, set...)...)
 	a := must.Get(inputs.ReadCodes(run, nil))(t)
 	b := must.Get(inputs.ReadCodes(own, nil))(t)
 	if a.Rows != b.Rows || a.Cols != b.Cols || a.Rows != d.Len() {
@@ -38,18 +39,18 @@ func TestEncoder(t *testing.T) {
 	if !bytes.Equal(must.Read(t, coding.BesideCodes(own, "factors.npy")), must.Read(t, coding.BesideCodes(run, "factors.npy"))) {
 		t.Error("the factors differ from the run's")
 	}
-	m, _ := measure(t, append(set, "--metrics", "mig", "--chance", "0")...)
-	want, _ := measure(t, "--run", dir, "--metrics", "mig", "--chance", "0")
+	m, _ := clitest.Measure(t, append(set, "--metrics", "mig", "--chance", "0")...)
+	want, _ := clitest.Measure(t, "--run", dir, "--metrics", "mig", "--chance", "0")
 	if d := m["mig"].Value - want["mig"].Value; !(d < 1e-3 && d > -1e-3) {
 		t.Errorf("mig %v, want %v", m["mig"].Value, want["mig"].Value)
 	}
-	o := succeed(t, append([]string{"encode", "--out", own, "--sample", "7"}, set...)...)
-	if !strings.Contains(o.log, "7 codes of ") {
+	o := clitest.OK(t, append([]string{"encode", "--out", own, "--sample", "7"}, set...)...)
+	if !strings.Contains(o.Log, "7 codes of ") {
 		t.Errorf("a sample: %v", o)
 	}
 	half := filepath.Join(here, "half.onnx")
 	data := must.Read(t, file)
-	writeFile(t, half, data[:len(data)/2])
+	must.Write(t, half, data[:len(data)/2])
 	for _, c := range []struct {
 		args string
 		code int
@@ -65,7 +66,7 @@ func TestEncoder(t *testing.T) {
 		{"dataset=square --run " + dir, 2, "want --out FILE"},
 		{"--sample 3 --run " + dir, 2, "--sample belongs to a data set"},
 	} {
-		checkMistake(t, call(t, append([]string{"encode"}, strings.Fields(c.args)...)...), c.code, c.want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"encode"}, strings.Fields(c.args)...)...), c.code, c.want)
 	}
-	checkMistake(t, call(t, append([]string{"eval", "--types", "ordinal"}, set...)...), 2, "the data set of --encoder has its own factors")
+	clitest.Mistake(t, clitest.Run(t, append([]string{"eval", "--types", "ordinal"}, set...)...), 2, "the data set of --encoder has its own factors")
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"regexp"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/unravel-ml/unravel/cli"
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -17,8 +18,7 @@ const helpWords = 25
 
 // A help text is one short sentence.
 func TestHelpIsShort(t *testing.T) {
-	var line commands
-	parser, err := newParser(&line)
+	parser, err := cli.NewParser()
 	must.OK(t, err)
 	sentences := regexp.MustCompile(`[.?!](\s|$)`)
 	texts := 0

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"cmp"
@@ -14,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/cli"
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 
 	"github.com/alecthomas/kong"
 
@@ -32,10 +35,9 @@ import (
 // parsed returns the error of a command line, from its command and flags.
 func parsed(t *testing.T, args []string) error {
 	t.Helper()
-	var line commands
-	p, err := newParser(&line, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
+	p, err := cli.NewParser(kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
 	must.OK(t, err)
-	_, err = p.Parse(flagsLast(p.Model, asCommand(args)))
+	_, err = p.Parse(cli.Arranged(p, args))
 	return err
 }
 
@@ -51,9 +53,9 @@ func TestNewcomers(t *testing.T) {
 		"list.yaml": "[1, 2]\n",
 		"axes.yaml": "base: vae/square\nseeds: [0, 1]\nproduct: {train.lr: [1, 2]}\n", "scalar.yaml": "base: vae/square\nproduct: {train.batch: 16}\n",
 	} {
-		writeFile(t, name, []byte(content))
+		must.Write(t, name, content)
 	}
-	writeFile(t, "codes.npy", nil)
+	must.Write(t, "codes.npy", "")
 	must.OK(t, os.MkdirAll("runs/x", 0o777))
 	must.Write(t, "runs/x/config.yaml", "dataset: square\n")
 	done := 0
@@ -225,12 +227,12 @@ func TestNewcomers(t *testing.T) {
 		{"list  metric-names", `there is no list of "metric-names"`},
 	} {
 		args := strings.Split(c.args, "  ")
-		o := call(t, args...)
-		if o.code != 2 || !strings.Contains(o.log, c.want) || strings.Contains(o.log, "goroutine") {
-			t.Errorf("unravel %s: code %d\n got %swant %s", strings.Join(args, " "), o.code, o.log, c.want)
+		o := clitest.Run(t, args...)
+		if o.Code != 2 || !strings.Contains(o.Log, c.want) || strings.Contains(o.Log, "goroutine") {
+			t.Errorf("unravel %s: code %d\n got %swant %s", strings.Join(args, " "), o.Code, o.Log, c.want)
 			continue
 		}
-		if m := swept.FindStringSubmatch(o.log); m != nil {
+		if m := swept.FindStringSubmatch(o.Log); m != nil {
 			done++
 			if p, err := sweep.Load("s.yaml", []byte("base: vae/square\n"+m[1]+"\n")); err != nil {
 				t.Errorf("%s: %v", m[1], err)
@@ -238,17 +240,17 @@ func TestNewcomers(t *testing.T) {
 				t.Errorf("%s: %d runs, %v", m[1], len(runs), err)
 			}
 		}
-		if fixed := pasted(o.log, args); fixed != nil {
+		if fixed := pasted(o.Log, args); fixed != nil {
 			done++
 			if err := accepted(t, fixed); err != nil {
-				t.Errorf("unravel %s says %sbut unravel %s: %v", strings.Join(args, " "), o.log, strings.Join(fixed, " "), err)
+				t.Errorf("unravel %s says %sbut unravel %s: %v", strings.Join(args, " "), o.Log, strings.Join(fixed, " "), err)
 			}
 		}
 	}
 	if done < 75 {
 		t.Errorf("only %d hints were tried", done)
 	}
-	must.Equal(t, succeed(t, "--version"), succeed(t, "version"), "--version")
+	must.Equal(t, clitest.OK(t, "--version"), clitest.OK(t, "version"), "--version")
 }
 
 var (

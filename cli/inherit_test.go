@@ -1,10 +1,11 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -30,14 +31,15 @@ func comparedAs(t *testing.T, text string) (x someCompared) {
 func TestMetricOfLoss(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, losses := range map[string]string{"plain": "[contraction]", "variance": "[{variance: {weight: 10, codes: {row: [3], column: [0, 1]}}}]"} {
-		writeFile(t, name+".yaml",
-			[]byte("dataset: {square: {size: 16, side: 4}}\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
-				"losses: "+losses+"\nmetrics: [variance]\ntrain: {epochs: 2, figures: false}\n"))
-		succeed(t, "train", name+".yaml", "--run", name)
+		must.Write(t, name+".yaml",
+			"dataset: {square: {size: 16, side: 4}}\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
+				"losses: "+losses+"\nmetrics: [variance]\ntrain: {epochs: 2, figures: false}\n")
+
+		clitest.OK(t, "train", name+".yaml", "--run", name)
 	}
 	value := func(args ...string) float64 {
 		t.Helper()
-		got, _ := measure(t, append([]string{"--run", "variance", "--metrics", "variance"}, args...)...)
+		got, _ := clitest.Measure(t, append([]string{"--run", "variance", "--metrics", "variance"}, args...)...)
 		return got["variance"].Value
 	}
 	own := value()
@@ -46,13 +48,13 @@ func TestMetricOfLoss(t *testing.T) {
 	if got := value("--option", "variance.assign=order"); got != shares || got == own {
 		t.Errorf("of equal shares %v and %v, of the loss's columns %v", got, shares, own)
 	}
-	x := comparedAs(t, succeed(t, "compare", "plain", "variance", "--json").out)
+	x := comparedAs(t, clitest.OK(t, "compare", "plain", "variance", "--json").Out)
 	m, notes := x.Metrics[0], strings.Join(x.Notes, "\n")
 	if m.Name != "variance" || m.Values[1] != own || len(m.Chances) != 2 ||
 		!strings.Contains(notes, "variance is measured on different columns: equal shares or the best columns in run 1, column [0 1] row [3] in run 2; --blocks") {
 		t.Errorf("%+v, notes %s", m, notes)
 	}
-	x = comparedAs(t, succeed(t, "compare", "plain", "variance", "--json", "--metrics", "variance", "--blocks", "0-1;2-3").out)
+	x = comparedAs(t, clitest.OK(t, "compare", "plain", "variance", "--json", "--metrics", "variance", "--blocks", "0-1;2-3").Out)
 	if m := x.Metrics[0]; m.Values[1] != shares || strings.Contains(strings.Join(x.Notes, "\n"), "other columns") {
 		t.Errorf("%+v, notes %q", m, x.Notes)
 	}

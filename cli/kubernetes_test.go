@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -44,32 +45,32 @@ func TestKubernetes(t *testing.T) {
 		t.Skip("the simulated kubectl is a script for a Unix shell")
 	}
 	program := must.Get(os.Executable())(t)
-	file, dir := writeSweep(t, "seeds: [0, 1]\n")
+	file, dir := clitest.WriteSweep(t, "seeds: [0, 1]\n")
 	shared, cluster := filepath.Dir(file), t.TempDir()
 	t.Chdir(shared)
 	must.OK(t, os.WriteFile(filepath.Join(cluster, "kubectl"), []byte(kubectlScript), 0o755))
 	t.Setenv("CLUSTER", cluster)
 	t.Setenv("PROGRAM", program)
-	t.Setenv(asProgram, "1")
+	t.Setenv(clitest.AsProgram, "1")
 	t.Setenv("PATH", cluster+string(os.PathListSeparator)+os.Getenv("PATH"))
 	args := []string{"sweep", filepath.Base(file), "--out", "runs", "--on", "kubernetes", "--image", "u:1", "--volume",
 		"data:" + shared, "--memory", "1G"}
-	o := succeed(t, append(args, "--print")...)
+	o := clitest.OK(t, append(args, "--print")...)
 	for _, want := range []string{"completionMode: Indexed", "completions: 2", "memory: 1024Mi", "claimName: data",
 		"- sweep\n        - " + filepath.Base(file)} {
-		if !strings.Contains(o.out, want) {
-			t.Errorf("%q is not in\n%s", want, o.out)
+		if !strings.Contains(o.Out, want) {
+			t.Errorf("%q is not in\n%s", want, o.Out)
 		}
 	}
 	if ui.Exists("runs") || ui.Exists(filepath.Join(cluster, "jobs")) {
 		t.Error("--print made something")
 	}
-	o = succeed(t, args...)
-	if log, _ := os.ReadFile(filepath.Join(cluster, "log")); strings.Count(o.out, "finished") != 2 ||
-		!strings.Contains(o.log, "FailedIndexes") || ui.Exists(filepath.Join(cluster, "unknown")) {
-		t.Errorf("%s\n%s\ntasks:\n%s", o.out, o.log, log)
+	o = clitest.OK(t, args...)
+	if log, _ := os.ReadFile(filepath.Join(cluster, "log")); strings.Count(o.Out, "finished") != 2 ||
+		!strings.Contains(o.Log, "FailedIndexes") || ui.Exists(filepath.Join(cluster, "unknown")) {
+		t.Errorf("%s\n%s\ntasks:\n%s", o.Out, o.Log, log)
 	}
-	if succeed(t, args...); ui.Exists(filepath.Join(cluster, "unknown")) { // nothing to submit
+	if clitest.OK(t, args...); ui.Exists(filepath.Join(cluster, "unknown")) { // nothing to submit
 		t.Error("kubectl was asked for something else")
 	}
 	if text, _ := os.ReadFile(filepath.Join(cluster, "jobs")); strings.TrimSpace(string(text)) != "2" {
@@ -85,6 +86,6 @@ func TestKubernetes(t *testing.T) {
 		{[]string{"--on", "kubernetes", "--image", "x", "--volume", "data:/elsewhere"}, "is not on the volume"},
 		{[]string{"--on", "kubernetes", "--image", "x", "--volume", "data:/", "--partition", "p"}, "--partition belongs to --on slurm"},
 	} {
-		checkMistake(t, call(t, append([]string{"sweep", filepath.Base(file), "--out", dir}, c.args...)...), 2, c.want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"sweep", filepath.Base(file), "--out", dir}, c.args...)...), 2, c.want)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/data"
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/configs/config"
@@ -16,7 +17,7 @@ import (
 
 func TestListJSON(t *testing.T) {
 	var all struct{ Kinds []docs.ListedKind }
-	decodeOne(t, succeed(t, "list", "--json").out, &all)
+	clitest.JSON(t, clitest.OK(t, "list", "--json").Out, &all)
 	kindsByName := map[string]docs.ListedKind{}
 	for _, k := range all.Kinds {
 		kindsByName[k.Kind] = k
@@ -25,10 +26,10 @@ func TestListJSON(t *testing.T) {
 		t.Fatalf("%d kinds, %d losses", len(kindsByName), len(kindsByName["losses"].Parts))
 	}
 	var losses docs.ListedKind
-	decodeOne(t, succeed(t, "list", "losses", "--json").out, &losses)
+	clitest.JSON(t, clitest.OK(t, "list", "losses", "--json").Out, &losses)
 	must.Equal(t, len(losses.Parts), len(kindsByName["losses"].Parts), "losses alone")
 	var kl docs.ListedPart
-	decodeOne(t, succeed(t, "list", "loss", "kl", "--json").out, &kl)
+	clitest.JSON(t, clitest.OK(t, "list", "loss", "kl", "--json").Out, &kl)
 	options := map[string]config.Option{}
 	for _, o := range kl.Options {
 		options[o.Key] = o
@@ -37,13 +38,13 @@ func TestListJSON(t *testing.T) {
 		t.Errorf("%+v", kl)
 	}
 	var quickstart docs.ListedPart
-	decodeOne(t, succeed(t, "list", "configs", "quickstart", "--json").out, &quickstart)
-	must.Equal(t, quickstart.YAML, succeed(t, "list", "configs", "quickstart").out, "the config has the text")
+	clitest.JSON(t, clitest.OK(t, "list", "configs", "quickstart", "--json").Out, &quickstart)
+	must.Equal(t, quickstart.YAML, clitest.OK(t, "list", "configs", "quickstart").Out, "the config has the text")
 	var dialect docs.ListedPart
-	if decodeOne(t, succeed(t, "list", "dialects", "disent", "--json").out, &dialect); !strings.HasPrefix(dialect.YAML, "metrics:\n") {
+	if clitest.JSON(t, clitest.OK(t, "list", "dialects", "disent", "--json").Out, &dialect); !strings.HasPrefix(dialect.YAML, "metrics:\n") {
 		t.Errorf("%+v", dialect)
 	}
-	checkMistake(t, call(t, "list", "losses", "kll", "--json"), 2, `there is no "kll"`, `did you mean "kl"?`)
+	clitest.Mistake(t, clitest.Run(t, "list", "losses", "kll", "--json"), 2, `there is no "kll"`, `did you mean "kl"?`)
 }
 
 func TestDataListJSON(t *testing.T) {
@@ -52,7 +53,7 @@ func TestDataListJSON(t *testing.T) {
 		Folder   string
 		Datasets []data.ListedSet
 	}
-	decodeOne(t, succeed(t, "data", "list", "--json").out, &all)
+	clitest.JSON(t, clitest.OK(t, "data", "list", "--json").Out, &all)
 	found := map[string]data.ListedSet{}
 	for _, s := range all.Datasets {
 		found[s.Name] = s
@@ -67,18 +68,18 @@ func TestDataListJSON(t *testing.T) {
 }
 
 func TestQuiet(t *testing.T) {
-	o := succeed(t, "train", tinyFile(t), "--run", t.TempDir()+"/run", "-q")
-	if o.log != "" || !strings.Contains(o.out, "dlsbd") {
-		t.Errorf("standard error %q, standard output %q; want only results", o.log, o.out)
+	o := clitest.OK(t, "train", clitest.TinyFile(t), "--run", t.TempDir()+"/run", "-q")
+	if o.Log != "" || !strings.Contains(o.Out, "dlsbd") {
+		t.Errorf("standard error %q, standard output %q; want only results", o.Log, o.Out)
 	}
-	checkMistake(t, call(t, "train", "vae/squar", "-q"), 2, `did you mean "vae/square"?`)
+	clitest.Mistake(t, clitest.Run(t, "train", "vae/squar", "-q"), 2, `did you mean "vae/square"?`)
 }
 
 // A card describes the file, and its command lines work.
 func TestModelCard(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	succeed(t, "export", "--run", finished(t), "--out", "w.safetensors", "--card", "card.md")
+	clitest.OK(t, "export", "--run", clitest.Finished(t), "--out", "w.safetensors", "--card", "card.md")
 	card := string(must.Read(t, "card.md"))
 	for _, want := range []string{"library_name: unravel", "`w.safetensors`, safetensors, layout unravel",
 		"| `dlsbd` |", "unravel import --from w.safetensors --run runs/again", "```yaml\nname: "} {
@@ -89,20 +90,20 @@ func TestModelCard(t *testing.T) {
 	if strings.Contains(card, "last weights") {
 		t.Errorf("a card of the last weights: %s", card)
 	}
-	stopped := finished(t) // with results of an earlier end
+	stopped := clitest.Finished(t) // with results of an earlier end
 	must.OK(t, os.Remove(stopped+"/run.json"))
-	succeed(t, "export", "--run", stopped, "--out", "stopped.safetensors", "--card", "stopped.md")
+	clitest.OK(t, "export", "--run", stopped, "--out", "stopped.safetensors", "--card", "stopped.md")
 	if card := string(must.Read(t, "stopped.md")); strings.Contains(card, "## Metrics") {
 		t.Errorf("a card of an unfinished run has metrics: %s", card)
 	}
-	succeed(t, "import", "--from", "w.safetensors", "--run", "runs/again")
+	clitest.OK(t, "import", "--from", "w.safetensors", "--run", "runs/again")
 	elements := 0 // of the encoder
 	for _, file := range []struct{ name, use string }{
 		{"part.safetensors", "unravel import --from part.safetensors --partial "},
 		{"part.onnx", "unravel encode --encoder part.onnx "}} {
 		var x struct{ Elements int }
-		o := succeed(t, "export", "--run", finished(t), "--part", "encoder", "--out", file.name, "--card", "part.md", "--json")
-		must.OK(t, json.Unmarshal([]byte(o.out), &x))
+		o := clitest.OK(t, "export", "--run", clitest.Finished(t), "--part", "encoder", "--out", file.name, "--card", "part.md", "--json")
+		must.OK(t, json.Unmarshal([]byte(o.Out), &x))
 		if elements == 0 {
 			for _, tensor := range must.Get(safetensors.ReadFile(file.name))(t).Tensors {
 				n := 1
@@ -118,5 +119,5 @@ func TestModelCard(t *testing.T) {
 			t.Errorf("%s: %d elements, want %d:\n%s", file.name, x.Elements, elements, card)
 		}
 	}
-	checkMistake(t, call(t, "export", "--run", finished(t), "--card", "card.txt"), 2, "--card card.txt", ".md")
+	clitest.Mistake(t, clitest.Run(t, "export", "--run", clitest.Finished(t), "--card", "card.txt"), 2, "--card card.txt", ".md")
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestListNetworks(t *testing.T) {
-	table := succeed(t, "list", "encoder", "resnet18", "--image", "64x64x3").out
+	table := clitest.OK(t, "list", "encoder", "resnet18", "--image", "64x64x3").Out
 	for _, line := range []string{
 		"encoder resnet18 of 64x64x3",
 		"  encoder/conv1                      convolution 3x3            64x64x64   1728        14.16 M",
@@ -23,7 +24,7 @@ func TestListNetworks(t *testing.T) {
 		}
 	}
 	var s docs.Summary
-	out := succeed(t, "list", "--json", "decoders", "small-conv", "width=4", "norm=batch", "--image", "28x20x1", "--codes", "3").out
+	out := clitest.OK(t, "list", "--json", "decoders", "small-conv", "width=4", "norm=batch", "--image", "28x20x1", "--codes", "3").Out
 	must.OK(t, json.Unmarshal([]byte(out), &s))
 	parameters := 0
 	for _, l := range s.Layers {
@@ -34,14 +35,14 @@ func TestListNetworks(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	want := "encoder:\n  layers:\n    init: glorot\n    list:\n      - dense: {units: 5, activation: tanh}\n"
-	must.Equal(t, succeed(t, "list", "encoder", "mlp", "hidden=[5]", "activation=tanh", "--layers").out, want)
+	must.Equal(t, clitest.OK(t, "list", "encoder", "mlp", "hidden=[5]", "activation=tanh", "--layers").Out, want)
 }
 
 func TestListNetworksOfConfigs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	source := "dataset: {square: {size: 18, side: 6}}\nmodel: {vae: {latent: 3, encoder: {layers: [{conv: {channels: 4, stride: 2}}, {pool: {to: 1}}]}}}\nlosses: [reconstruction, kl]\n"
 	must.Write(t, file, source)
-	encoder, decoder := succeed(t, "list", "encoder", file, "model.vae.latent=2").out, succeed(t, "list", "decoder", file).out
+	encoder, decoder := clitest.OK(t, "list", "encoder", file, "model.vae.latent=2").Out, clitest.OK(t, "list", "decoder", file).Out
 	for _, c := range []struct{ text, want string }{
 		{encoder, " of 18x18x1\n"}, {encoder, "  encoder/conv1  convolution 3x3, stride 2  9x9x4 "}, {encoder, "latent/"},
 		{decoder, " of 3\n"}, {decoder, "  decoder/image1     dense            9x9x4 "}, {decoder, "  decoder/conv1      convolution 3x3  18x18x1 "},
@@ -59,7 +60,7 @@ func TestListWorkOfConfigs(t *testing.T) {
 	must.Write(t, file, source)
 	for part, want := range map[string]float64{"encoder": 2*18*18*5 + 2*5*3, "decoder": 2*3*7 + 2*7*18*18} {
 		var s docs.Summary
-		must.OK(t, json.Unmarshal([]byte(succeed(t, "list", "--json", part, file).out), &s))
+		must.OK(t, json.Unmarshal([]byte(clitest.OK(t, "list", "--json", part, file).Out), &s))
 		must.Equal(t, s.FLOP, want, part, "FLOP in", s.Layers)
 	}
 }
@@ -79,8 +80,8 @@ func TestListNetworkMistakes(t *testing.T) {
 		{"encoder nowhere.yaml --image 4x4x1", "takes the images of its data set"},
 		{"encodr", `there is no list of "encodr"; did you mean "encoders"?`},
 	} {
-		if o := call(t, append([]string{"list"}, strings.Fields(c.args)...)...); o.code == 0 || !strings.Contains(o.log, c.want) {
-			t.Errorf("list %s: code %d, %s\nwant %s", c.args, o.code, o.log, c.want)
+		if o := clitest.Run(t, append([]string{"list"}, strings.Fields(c.args)...)...); o.Code == 0 || !strings.Contains(o.Log, c.want) {
+			t.Errorf("list %s: code %d, %s\nwant %s", c.args, o.Code, o.Log, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -121,8 +123,8 @@ func TestSchemaOpen(t *testing.T) {
 
 // TestSchemaUnknown checks the error for an unknown kind of file.
 func TestSchemaUnknown(t *testing.T) {
-	checkMistake(t, call(t, "list", "schema", "sweeps"), 2, `there is no schema of "sweeps"; did you mean "sweep"?`)
-	checkMistake(t, call(t, "list", "schema", "sweep", "a=b"), 2, "unexpected argument a=b")
+	clitest.Mistake(t, clitest.Run(t, "list", "schema", "sweeps"), 2, `there is no schema of "sweeps"; did you mean "sweep"?`)
+	clitest.Mistake(t, clitest.Run(t, "list", "schema", "sweep", "a=b"), 2, "unexpected argument a=b")
 }
 
 // place is a value in a config: its parent and its key or index.

@@ -1,17 +1,18 @@
-package cli
+package cli_test
 
 import (
 	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli"
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The manual page has every command and flag, no text that roff takes for a request, and no groff warning.
 func TestManual(t *testing.T) {
-	parser := must.Get(newParser(&commands{}))(t)
+	parser := must.Get(cli.NewParser())(t)
 	page := must.Get(docs.Manual(parser.Model))(t)
 	for _, want := range []string{".TH UNRAVEL 1", "\n.SS train ", "\\fB\\-\\-dry\\-run\\fR", "\n.SS data fetch ",
 		".SH EXIT STATUS", "\\fB130\\fR", "UNRAVEL_DATA", "run.json"} {

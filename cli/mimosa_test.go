@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/coding"
 	"github.com/unravel-ml/unravel/cli/internal/runs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
@@ -38,26 +39,26 @@ func planeFiles(t *testing.T) {
 		codes = append(codes, x, y, x-y, 0)
 		fmt.Fprintf(&factors, "%d,1,%d\n", i, i%2) // an index of the rows, and two factors
 	}
-	writeNPY(t, "codes.npy", []int{2400, 4}, codes)
-	writeFile(t, "factors.csv", []byte(factors.String()))
-	writeFile(t, "truth.json", []byte(planeAndLine))
+	must.WriteNPY(t, "codes.npy", []int{2400, 4}, codes)
+	must.Write(t, "factors.csv", factors.String())
+	must.Write(t, "truth.json", planeAndLine)
 }
 
 func TestMimosa(t *testing.T) {
 	long.NotShort(t)
 	planeFiles(t)
-	o := succeed(t, "mimosa", "--codes", "codes.npy", "min_merged=150", "min_initial=15")
-	if want := "z0\na0\n├─ 1 ("; !strings.HasPrefix(o.out, want) || strings.Contains(o.out, "purity") ||
-		!strings.Contains(o.out, "coverage  0.9") || !strings.Contains(o.out, "a code, as flat vectors 128.0; the hierarchy 13\n") {
-		t.Errorf("it prints\n%s", o.out)
+	o := clitest.OK(t, "mimosa", "--codes", "codes.npy", "min_merged=150", "min_initial=15")
+	if want := "z0\na0\n├─ 1 ("; !strings.HasPrefix(o.Out, want) || strings.Contains(o.Out, "purity") ||
+		!strings.Contains(o.Out, "coverage  0.9") || !strings.Contains(o.Out, "a code, as flat vectors 128.0; the hierarchy 13\n") {
+		t.Errorf("it prints\n%s", o.Out)
 	}
-	if !strings.Contains(o.log, "tangent planes") {
-		t.Errorf("log %q", o.log)
+	if !strings.Contains(o.Log, "tangent planes") {
+		t.Errorf("log %q", o.Log)
 	}
-	o = succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--json",
+	o = clitest.OK(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--json",
 		"--out", "found/here", "min_merged=150", "min_initial=15")
 	var got coding.MimosaSummary
-	decodeOne(t, o.out, &got)
+	clitest.JSON(t, o.Out, &got)
 	h := must.Get(hierarchy.Parse([]byte(planeAndLine)))(t)
 	if !got.Hierarchy.Equal(h) || len(got.Components) != 2 || got.HError == nil || *got.HError != 0 || got.Purity == nil ||
 		!(*got.Purity >= 0.9 && got.Coverage >= 0.9) {
@@ -108,17 +109,17 @@ func TestMimosa(t *testing.T) {
 func TestMimosaFindsNothing(t *testing.T) {
 	long.NotShort(t)
 	planeFiles(t)
-	o := succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found", "min_merged=2000")
-	if !strings.Contains(o.log, "no component is left") || !strings.Contains(o.out, "coverage  0.0000") ||
-		!strings.Contains(o.out, "H-error   ") {
-		t.Errorf("out %q, log %q", o.out, o.log)
+	o := clitest.OK(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found", "min_merged=2000")
+	if !strings.Contains(o.Log, "no component is left") || !strings.Contains(o.Out, "coverage  0.0000") ||
+		!strings.Contains(o.Out, "H-error   ") {
+		t.Errorf("out %q, log %q", o.Out, o.Log)
 	}
 }
 
 func TestMimosaOfARun(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
-	writeFile(t, "sticks.yaml", []byte(`
+	must.Write(t, "sticks.yaml", `
 name: sticks
 dataset: {chopsticks: {samples: 900}}
 model: {encoder: {latent: 3, encoder: mlp}}
@@ -126,20 +127,21 @@ supervision: {labels: {fraction: 0.1}}
 losses: [variance]
 train: {epochs: 1, batch: 100, hold_out: 0.1, figures: false}
 metrics: []
-`))
-	succeed(t, "train", "sticks.yaml")
-	o := succeed(t, "mimosa", "--run", "runs/sticks", "--json", "--out", "found", "neighbors=10", "min_cosine=0.3",
+`)
+
+	clitest.OK(t, "train", "sticks.yaml")
+	o := clitest.OK(t, "mimosa", "--run", "runs/sticks", "--json", "--out", "found", "neighbors=10", "min_cosine=0.3",
 		"contagion=1", "min_initial=2", "min_merged=5", "min_decay=1.05", "max_lengths=1000")
 	var got coding.MimosaSummary
-	decodeOne(t, o.out, &got)
+	clitest.JSON(t, o.Out, &got)
 	if got.HError == nil || got.Codes != [2]int{810, 3} || math.IsNaN(got.Coverage) || len(got.Components) < 2 || got.Purity == nil {
 		t.Errorf("%+v", got)
 	}
-	if !strings.Contains(o.log, "90 held-out images are not explored") {
-		t.Errorf("log %q", o.log)
+	if !strings.Contains(o.Log, "90 held-out images are not explored") {
+		t.Errorf("log %q", o.Log)
 	}
-	o = call(t, "eval", "--codes", "runs/sticks/codes.npy", "--metrics", "code-spread")
-	if !strings.Contains(o.log, "codes of training images, too; --run "+filepath.Join("runs", "sticks")) {
+	o = clitest.Run(t, "eval", "--codes", "runs/sticks/codes.npy", "--metrics", "code-spread")
+	if !strings.Contains(o.Log, "codes of training images, too; --run "+filepath.Join("runs", "sticks")) {
 		t.Errorf("%+v", o)
 	}
 	choices, err := npy.ReadFile[int32]("found/assignments.npy")
@@ -147,7 +149,7 @@ metrics: []
 		t.Fatalf("assignments.npy: %v", err)
 	}
 	kinds := strings.Repeat("categorical, ", choices.Shape[1])
-	succeed(t, "train", "sticks.yaml", "model={cofhae: {encoder: {mlp: {hidden: [8]}}, hierarchy: found/hierarchy.json}}",
+	clitest.OK(t, "train", "sticks.yaml", "model={cofhae: {encoder: {mlp: {hidden: [8]}}, hierarchy: found/hierarchy.json}}",
 		"losses=[reconstruction, assignment]", "supervision={labels: {fraction: 1, file: found/assignments.npy, kinds: ["+
 			kinds+"]}}", "--run", "runs/cofhae")
 }
@@ -164,11 +166,11 @@ losses: [reconstruction]
 train: {epochs: 1, batch: 100, figures: false}
 metrics: [r4]
 `
-	writeFile(t, "sticks.yaml", []byte(config))
-	succeed(t, "train", "sticks.yaml")
+	must.Write(t, "sticks.yaml", config)
+	clitest.OK(t, "train", "sticks.yaml")
 	r4 := func(args ...string) float64 {
 		t.Helper()
-		results, err := runs.ParseResults([]byte(succeed(t, append([]string{"eval", "--metrics", "r4", "--json"}, args...)...).out))
+		results, err := runs.ParseResults([]byte(clitest.OK(t, append([]string{"eval", "--metrics", "r4", "--json"}, args...)...).Out))
 		if err != nil || len(results) != 1 {
 			t.Fatalf("%v, %v", results, err)
 		}
@@ -188,13 +190,13 @@ metrics: [r4]
 		}
 	}
 	// A folder of an older version has levels in factors.npy, and is comparable with a new one.
-	succeed(t, "train", "sticks.yaml", "--run", "runs/old", "model.ae.encoder.mlp.hidden=[9]")
-	writeNPY(t, "runs/old/factors.npy", levels.Shape, levels.Data)
+	clitest.OK(t, "train", "sticks.yaml", "--run", "runs/old", "model.ae.encoder.mlp.hidden=[9]")
+	must.WriteNPY(t, "runs/old/factors.npy", levels.Shape, levels.Data)
 	must.OK(t, os.Remove("runs/old/factor_levels.npy"))
-	if o := succeed(t, "compare", "runs/sticks", "runs/old"); strings.Contains(o.log, "factors differ") {
-		t.Errorf("the same images are other ones: %s", o.log)
+	if o := clitest.OK(t, "compare", "runs/sticks", "runs/old"); strings.Contains(o.Log, "factors differ") {
+		t.Errorf("the same images are other ones: %s", o.Log)
 	}
-	succeed(t, "encode", "--run", "runs/sticks", "--out", "z.npy")
+	clitest.OK(t, "encode", "--run", "runs/sticks", "--out", "z.npy")
 	for name, like := range map[string]string{"z-factors.npy": "factors.npy", "z-factor_levels.npy": "factor_levels.npy"} {
 		if a, b := must.Read(t, name), must.Read(t, "runs/sticks/"+like); !bytes.Equal(a, b) {
 			t.Errorf("%s is not the run's %s", name, like)
@@ -204,11 +206,11 @@ metrics: [r4]
 
 func TestMimosaMistakes(t *testing.T) {
 	planeFiles(t)
-	writeNPY(t, "few.npy", []int{3, 2}, []float64{1, 2, 3, 4, 5, 6})
-	writeNPY(t, "nan.npy", []int{50, 1}, append(make([]float64, 49), math.NaN()))
-	writeNPY(t, "same.npy", []int{50, 1}, make([]float64, 50))
-	writeNPY(t, "half.npy", []int{2400}, append(make([]float64, 2399), 0.5))
-	writeFile(t, "bad.json", []byte(`[{"type": "round"}]`))
+	must.WriteNPY(t, "few.npy", []int{3, 2}, []float64{1, 2, 3, 4, 5, 6})
+	must.WriteNPY(t, "nan.npy", []int{50, 1}, append(make([]float64, 49), math.NaN()))
+	must.WriteNPY(t, "same.npy", []int{50, 1}, make([]float64, 50))
+	must.WriteNPY(t, "half.npy", []int{2400}, append(make([]float64, 2399), 0.5))
+	must.Write(t, "bad.json", `[{"type": "round"}]`)
 	for _, test := range []struct {
 		args []string
 		code int
@@ -228,6 +230,6 @@ func TestMimosaMistakes(t *testing.T) {
 		{[]string{"--codes", "codes.npy", "--factors", "half.npy"}, ui.ExitFailed, "not whole numbers"},
 		{[]string{"--codes", "codes.npy", "--truth", "bad.json"}, ui.ExitFailed, "bad.json"},
 	} {
-		checkMistake(t, call(t, append([]string{"mimosa"}, test.args...)...), test.code, test.want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"mimosa"}, test.args...)...), test.code, test.want)
 	}
 }

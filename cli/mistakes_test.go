@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/onnx"
@@ -84,7 +85,7 @@ func TestConfigMistakes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			checkMistake(t, call(t, slices.Concat([]string{"train", tinyFile(t), "--run", dir}, c.overrides)...), 2, c.words...)
+			clitest.Mistake(t, clitest.Run(t, slices.Concat([]string{"train", clitest.TinyFile(t), "--run", dir}, c.overrides)...), 2, c.words...)
 			if _, err := os.Stat(dir); err == nil {
 				t.Error("there is a folder of the run, though it never began")
 			}
@@ -99,9 +100,9 @@ func TestConfigFiles(t *testing.T) {
 	for name, content := range map[string]string{
 		"empty.yaml": "", "list.yaml": "- 1\n- 2\n", "open.yaml": "name: [a,\nseed: 1", "binary.yaml": "\x00\xff\xfe\x01", "tab.yaml": "name: a\n\tseed: 1",
 		"twice.yaml": "seed: 1\nseed: 2\n", "deep.yaml": "a: " + strings.Repeat("[", 100000), "anchor.yaml": "seed: &x 1\n",
-		"key.yaml": strings.Replace(tiny, "side: 4", "sides: 4", 1),
+		"key.yaml": strings.Replace(clitest.Tiny, "side: 4", "sides: 4", 1),
 	} {
-		writeFile(t, name, []byte(content))
+		must.Write(t, name, content)
 	}
 	must.OK(t, os.Mkdir("folder.yaml", 0o777))
 	for name, words := range map[string][]string{
@@ -122,13 +123,13 @@ func TestConfigFiles(t *testing.T) {
 		"key.yaml":               {`key.yaml:3:30: dataset.square.sides: unknown key "sides"; did you mean "side"?`},
 		"../nowhere/at/all.yaml": {"there is no file"},
 	} {
-		t.Run(name, func(t *testing.T) { checkMistake(t, call(t, "train", name), 2, words...) })
+		t.Run(name, func(t *testing.T) { clitest.Mistake(t, clitest.Run(t, "train", name), 2, words...) })
 	}
 	// several mistakes: one message that lists them all
-	writeFile(t, "many.yaml", []byte(strings.NewReplacer("epochs: 3", "epochs: x", "side: 4", "side: 40").Replace(tiny)))
-	o := call(t, "train", "many.yaml")
-	if o.code != 2 || o.out != "" || !strings.HasPrefix(o.log, "unravel: many.yaml:3:") ||
-		strings.Count(o.log, "many.yaml:") != 2 || !strings.Contains(o.log, "train.epochs") {
+	must.Write(t, "many.yaml", strings.NewReplacer("epochs: 3", "epochs: x", "side: 4", "side: 40").Replace(clitest.Tiny))
+	o := clitest.Run(t, "train", "many.yaml")
+	if o.Code != 2 || o.Out != "" || !strings.HasPrefix(o.Log, "unravel: many.yaml:3:") ||
+		strings.Count(o.Log, "many.yaml:") != 2 || !strings.Contains(o.Log, "train.epochs") {
 		t.Errorf("two mistakes: %v", o)
 	}
 	if entries, err := os.ReadDir("."); err != nil || len(entries) != 11 {
@@ -139,7 +140,7 @@ func TestConfigFiles(t *testing.T) {
 // Mistakes in the command line.
 func TestUsageMistakes(t *testing.T) {
 	long.NotShort(t)
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	codes := filepath.Join(dir, "codes.npy")
 	files := "eval --codes " + codes + " --factors " + filepath.Join(dir, "factors.npy")
 	for _, c := range []struct {
@@ -204,15 +205,15 @@ func TestUsageMistakes(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			checkMistake(t, call(t, strings.Fields(c.args)...), 2, c.words...)
+			clitest.Mistake(t, clitest.Run(t, strings.Fields(c.args)...), 2, c.words...)
 		})
 	}
 }
 
 // Folders that cannot contain a new run give exit code 1.
 func TestRunFolders(t *testing.T) {
-	config, full, taken := tinyFile(t), t.TempDir(), finished(t)
-	writeFile(t, filepath.Join(full, "thesis.tex"), []byte("x"))
+	config, full, taken := clitest.TinyFile(t), t.TempDir(), clitest.Finished(t)
+	must.Write(t, filepath.Join(full, "thesis.tex"), "x")
 	for name, c := range map[string]struct {
 		dir   string
 		words []string
@@ -223,35 +224,35 @@ func TestRunFolders(t *testing.T) {
 		"in a file":    {filepath.Join(config, "run"), []string{config, "is a file; want a folder"}},
 		"not writable": {unwritable(t), []string{"creating the run's folder", "run"}},
 	} {
-		t.Run(name, func(t *testing.T) { checkMistake(t, call(t, "train", config, "--run", c.dir), 1, c.words...) })
+		t.Run(name, func(t *testing.T) { clitest.Mistake(t, clitest.Run(t, "train", config, "--run", c.dir), 1, c.words...) })
 	}
 	before := must.Read(t, filepath.Join(taken, "checkpoint.safetensors"))
 	for _, command := range []string{"eval", "encode"} {
 		for dir, words := range map[string][]string{
 			filepath.Join(full, "nowhere"): {"nowhere", "the folder does not exist"}, config: {config, "not a folder"}, full: {full, "has no config.yaml"}} {
-			checkMistake(t, call(t, command, "--run", dir), 1, words...)
+			clitest.Mistake(t, clitest.Run(t, command, "--run", dir), 1, words...)
 		}
 	}
-	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2,
+	clitest.Mistake(t, clitest.Run(t, "train", "--resume", "--run", taken, "seed=5"), 2,
 		"resumed with the config it was started with", "seed: the run began with 1, now 5", "init={run: DIR}")
 	held := must.Get(rundir.Open(taken))(t)
-	checkMistake(t, call(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")
-	succeed(t, "eval", "--run", taken) // reading is possible
+	clitest.Mistake(t, clitest.Run(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")
+	clitest.OK(t, "eval", "--run", taken) // reading is possible
 	must.OK(t, held.Close())
 	if string(before) != string(must.Read(t, filepath.Join(taken, "checkpoint.safetensors"))) {
 		t.Error("the checkpoint changed")
 	}
-	writeFile(t, filepath.Join(taken, "config.yaml"), []byte("name: [\n"))
-	checkMistake(t, call(t, "eval", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
-	checkMistake(t, call(t, "train", "--resume", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
+	must.Write(t, filepath.Join(taken, "config.yaml"), "name: [\n")
+	clitest.Mistake(t, clitest.Run(t, "eval", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
+	clitest.Mistake(t, clitest.Run(t, "train", "--resume", "--run", taken), 2, filepath.Join(taken, "config.yaml")+":")
 }
 
 // Outputs go into folders. Errors name a missing folder, or a file in its place, as the user wrote it.
 func TestNoFolder(t *testing.T) {
 	long.NotShort(t)
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	t.Chdir(t.TempDir())
-	writeFile(t, "file", nil)
+	must.Write(t, "file", "")
 	for _, c := range []struct{ args, want string }{
 		{"docs --out file", "unravel: file is a file; want a folder"},
 		{"docs --reference file/x", "unravel: file/x: file is a file; want a folder"},
@@ -259,8 +260,8 @@ func TestNoFolder(t *testing.T) {
 		{"data show bumps --out file/a.png", "unravel: writing file/a.png: file is a file; want a folder"},
 	} {
 		c.args, c.want = filepath.FromSlash(c.args), filepath.FromSlash(c.want)
-		o := call(t, strings.Fields(c.args)...)
-		if lines := strings.Split(strings.TrimSpace(o.log), "\n"); o.code != 1 || lines[len(lines)-1] != c.want {
+		o := clitest.Run(t, strings.Fields(c.args)...)
+		if lines := strings.Split(strings.TrimSpace(o.Log), "\n"); o.Code != 1 || lines[len(lines)-1] != c.want {
 			t.Errorf("%s: %v, want %q", c.args, o, c.want)
 		}
 	}
@@ -294,24 +295,24 @@ func TestEvalFiles(t *testing.T) {
 		c[i] = v
 		return c
 	}
-	writeNPY(t, "codes.npy", []int{64, 3}, codes)
-	writeNPY(t, "factors.npy", []int{64, 2}, factors)
-	writeNPY(t, "nan.npy", []int{64, 3}, with(3*5+2, math.NaN()))
-	writeNPY(t, "inf.npy", []int{64, 3}, with(3*6+1, math.Inf(-1)))
-	writeNPY(t, "flat.npy", []int{192}, codes)
-	writeNPY(t, "cube.npy", []int{4, 16, 3}, codes)
-	writeNPY(t, "short.npy", []int{63, 3}, codes[:189])
-	writeNPY(t, "none.npy", []int{0, 3}, codes[:0])
-	writeNPY(t, "nofactors.npy", []int{0, 2}, factors[:0])
-	writeNPY(t, "zero.npy", []int{64, 0}, codes[:0])
-	writeNPY(t, "zerofactors.npy", []int{64, 0}, factors[:0])
-	writeFile(t, "twice.csv", []byte("x,x\n"+strings.Repeat("1,2\n", 64)))
-	writeFile(t, "codes.csv", []byte("1,2\n1,x\n"))
+	must.WriteNPY(t, "codes.npy", []int{64, 3}, codes)
+	must.WriteNPY(t, "factors.npy", []int{64, 2}, factors)
+	must.WriteNPY(t, "nan.npy", []int{64, 3}, with(3*5+2, math.NaN()))
+	must.WriteNPY(t, "inf.npy", []int{64, 3}, with(3*6+1, math.Inf(-1)))
+	must.WriteNPY(t, "flat.npy", []int{192}, codes)
+	must.WriteNPY(t, "cube.npy", []int{4, 16, 3}, codes)
+	must.WriteNPY(t, "short.npy", []int{63, 3}, codes[:189])
+	must.WriteNPY(t, "none.npy", []int{0, 3}, codes[:0])
+	must.WriteNPY(t, "nofactors.npy", []int{0, 2}, factors[:0])
+	must.WriteNPY(t, "zero.npy", []int{64, 0}, codes[:0])
+	must.WriteNPY(t, "zerofactors.npy", []int{64, 0}, factors[:0])
+	must.Write(t, "twice.csv", "x,x\n"+strings.Repeat("1,2\n", 64))
+	must.Write(t, "codes.csv", "1,2\n1,x\n")
 	repeated := append(slices.Clone(factors[:126]), 0, 0)
-	writeNPY(t, "repeated.npy", []int{64, 2}, repeated)
-	writeFile(t, "text.npy", []byte("not an array"))
-	writeFile(t, "cut.npy", must.Read(t, "codes.npy")[:200])
-	writeFile(t, "nothing.npy", nil)
+	must.WriteNPY(t, "repeated.npy", []int{64, 2}, repeated)
+	must.Write(t, "text.npy", "not an array")
+	must.Write(t, "cut.npy", must.Read(t, "codes.npy")[:200])
+	must.Write(t, "nothing.npy", "")
 	for _, c := range []struct {
 		codes, factors string
 		words          []string
@@ -335,42 +336,42 @@ func TestEvalFiles(t *testing.T) {
 		{"codes.csv", "factors.npy", []string{"codes: codes.csv: line 2, field 2: \"x\" is not a number"}},
 	} {
 		t.Run(c.codes+" "+c.factors, func(t *testing.T) {
-			checkMistake(t, call(t, "eval", "--codes", c.codes, "--factors", c.factors), 1, c.words...)
+			clitest.Mistake(t, clitest.Run(t, "eval", "--codes", c.codes, "--factors", c.factors), 1, c.words...)
 		})
 	}
-	succeed(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy") // everything else is right
+	clitest.OK(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy") // everything else is right
 	chosen := []string{"eval", "--codes", "codes.npy", "--factors", "repeated.npy", "--metrics", "dlsbd-workshop", "--types"}
-	checkMistake(t, call(t, append(chosen, "circular")...), 1, "metric dlsbd", "want every combination once")
-	checkMistake(t, call(t, append(chosen, "ordinal,discrete")...), 1, "metric dlsbd", "no circular factor")
+	clitest.Mistake(t, clitest.Run(t, append(chosen, "circular")...), 1, "metric dlsbd", "want every combination once")
+	clitest.Mistake(t, clitest.Run(t, append(chosen, "ordinal,discrete")...), 1, "metric dlsbd", "no circular factor")
 }
 
 // With an excessive learning rate, the message names the first node, and the earlier checkpoint remains unchanged.
 func TestNotFinite(t *testing.T) {
 	long.NotShort(t)
-	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
+	config, dir := clitest.TinyFile(t), filepath.Join(t.TempDir(), "run")
 	explode := "train.schedule={step: {every: 2, factor: 1e36}}"
-	succeed(t, "train", config, explode, "train.epochs=2", "--run", dir)
+	clitest.OK(t, "train", config, explode, "train.epochs=2", "--run", dir)
 	before := must.Read(t, filepath.Join(dir, "checkpoint.safetensors"))
-	o := call(t, "train", config, explode, "train.epochs=4", "--run", dir, "--resume")
-	if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 {
+	o := clitest.Run(t, "train", config, explode, "train.epochs=4", "--run", dir, "--resume")
+	if o.Code != 1 || o.Out != "" || strings.Count(o.Log, "unravel: ") != 1 {
 		t.Error(o)
 	}
-	checkNoTrace(t, o)
-	if !regexp.MustCompile(`unravel: step 18 \(epoch 3\), objective supervised: .*not a finite number in element \d+ of node "[^"]+" \(.+\); try a smaller learning rate`).MatchString(o.log) {
+	clitest.NoTrace(t, o)
+	if !regexp.MustCompile(`unravel: step 18 \(epoch 3\), objective supervised: .*not a finite number in element \d+ of node "[^"]+" \(.+\); try a smaller learning rate`).MatchString(o.Log) {
 		t.Error(o)
 	}
 	if string(before) != string(must.Read(t, filepath.Join(dir, "checkpoint.safetensors"))) {
 		t.Error("the last good checkpoint is gone")
 	}
-	succeed(t, "eval", "--run", dir)
+	clitest.OK(t, "eval", "--run", dir)
 	// parameters that are not finite are never stored, even after the last step
-	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}",
+	o = clitest.Run(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}",
 		"train.batch=512", "supervision=none", "losses=[reconstruction, kl]", "train.epochs=1", "--run", dir+"2")
-	if o.code != 1 || o.out != "" ||
-		!regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
+	if o.Code != 1 || o.Out != "" ||
+		!regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.Log) {
 		t.Error(o)
 	}
-	checkMistake(t, call(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
+	clitest.Mistake(t, clitest.Run(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
 }
 
 // Before the first update, the learning rate cannot make a loss infinite. The message names the range of the data.
@@ -382,18 +383,18 @@ func TestNotFiniteAtFirst(t *testing.T) {
 	}
 	images[0], images[1] = -30000, 29000.5
 	data, config := filepath.Join(dir, "data.npy"), filepath.Join(dir, "run.yaml")
-	writeNPY(t, data, []int{60, 10}, images)
-	writeFile(t, config, fmt.Appendf(nil, `name: large
+	must.WriteNPY(t, data, []int{60, 10}, images)
+	must.Write(t, config, fmt.Appendf(nil, `name: large
 dataset: {grid: {path: %s, real: true}}
 model: {vae: {latent: 3, encoder: mlp, decoder: mlp}}
 losses: [{reconstruction: {likelihood: gaussian}}, kl]
 train: {epochs: 2, batch: 30, figures: false, optimizer: {adam: {lr: 1e-30}}}
 metrics: []
 `, data))
-	o := call(t, "train", config, "--run", filepath.Join(dir, "run"))
+	o := clitest.Run(t, "train", config, "--run", filepath.Join(dir, "run"))
 	for _, want := range []string{"step 1 (epoch 1), objective unsupervised, loss reconstruction: ",
 		"no update was made yet", "numbers from -30000 to 29000.5; scale them to about -1 to 1, such as by dividing them by 30000"} {
-		if o.code != 1 || !strings.Contains(o.log, want) || strings.Contains(o.log, "smaller learning rate") {
+		if o.Code != 1 || !strings.Contains(o.Log, want) || strings.Contains(o.Log, "smaller learning rate") {
 			t.Errorf("want %q: %v", want, o)
 		}
 	}
@@ -401,7 +402,7 @@ metrics: []
 
 // The name of an output file determines its format, or is an error before the work.
 func TestWrittenNames(t *testing.T) {
-	dir, here := finished(t), t.TempDir()
+	dir, here := clitest.Finished(t), t.TempDir()
 	for _, c := range [][2]string{
 		{"encode --run RUN --out codes.txt", "--out codes.txt: .txt is no format that the command writes; want a name that ends in .npy"},
 		{"export --run RUN --out w.pt", "want a name that ends in .safetensors or .onnx"},
@@ -416,24 +417,24 @@ func TestWrittenNames(t *testing.T) {
 		{"compare RUN RUN --out c.csv", "want the name of a folder, without .csv"},
 		{"mimosa --run RUN --out m.json", "want the name of a folder, without .json"},
 	} {
-		checkMistake(t, call(t, strings.Fields(strings.ReplaceAll(c[0], "RUN", dir))...), 2, c[1])
+		clitest.Mistake(t, clitest.Run(t, strings.Fields(strings.ReplaceAll(c[0], "RUN", dir))...), 2, c[1])
 	}
 	for name, want := range map[string]bool{"w.onnx": true, "w.ONNX": true, "w.safetensors": false, "w": false} {
 		path := filepath.Join(here, name)
-		succeed(t, "export", "--run", dir, "--out", path)
+		clitest.OK(t, "export", "--run", dir, "--out", path)
 		if _, err := onnx.Decode(must.Read(t, path)); (err == nil) != want {
 			t.Errorf("%s: ONNX %v", name, err == nil)
 		}
 	}
-	succeed(t, "encode", "--run", dir, "--out", filepath.Join(here, "codes"))
+	clitest.OK(t, "encode", "--run", dir, "--out", filepath.Join(here, "codes"))
 }
 
 func TestOutputs(t *testing.T) {
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	for _, args := range [][]string{{"encode", "--run", dir, "--out"}, {"data", "show", "square", "--out"}} {
 		nowhere := filepath.Join(dir, "nowhere", "x")
-		checkMistake(t, call(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+
+		clitest.Mistake(t, clitest.Run(t, append(args, nowhere)...), 1, "writing "+nowhere, "there is no folder "+filepath.Dir(nowhere)+
 			"; want an existing folder")
-		checkMistake(t, call(t, append(args, dir)...), 1, "writing "+dir, "it is a folder; want a file")
+		clitest.Mistake(t, clitest.Run(t, append(args, dir)...), 1, "writing "+dir, "it is a folder; want a file")
 	}
 }

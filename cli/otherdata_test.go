@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -20,28 +21,28 @@ import (
 // Codes of another data set equal the codes after exporting the weights and importing them into a run on this data set.
 func TestOtherData(t *testing.T) {
 	long.NotShort(t)
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	t.Chdir(t.TempDir())
 	const set = "dataset.square.side=3"
-	succeed(t, "export", "--run", dir, "--out", "w.safetensors")
-	succeed(t, "import", filepath.Join(dir, "config.yaml"), set, "--from", "w.safetensors", "--run", "detour")
-	succeed(t, "encode", "--run", "detour", "--out", "want.npy")
+	clitest.OK(t, "export", "--run", dir, "--out", "w.safetensors")
+	clitest.OK(t, "import", filepath.Join(dir, "config.yaml"), set, "--from", "w.safetensors", "--run", "detour")
+	clitest.OK(t, "encode", "--run", "detour", "--out", "want.npy")
 	const side = "16"
 	for i, args := range [][]string{
 		{"dataset=square", "size=" + side, "side=3"},
 		{"dataset=square", "dataset.square.size=" + side, "dataset.square.side=3"},
 		{"dataset={square: {size: " + side + ", side: 3}}"},
 	} {
-		succeed(t, append([]string{"encode", "--run", dir, "--out", "got.npy"}, args...)...)
+		clitest.OK(t, append([]string{"encode", "--run", dir, "--out", "got.npy"}, args...)...)
 		if !bytes.Equal(must.Read(t, "got.npy"), must.Read(t, "want.npy")) || !bytes.Equal(must.Read(t, "got-factors.npy"),
 			must.Read(t, "want-factors.npy")) {
 			t.Errorf("case %d: codes or factors differ from the detour", i)
 		}
 	}
-	want := succeed(t, "eval", "--run", "detour", "--metrics", "mig,dlsbd", "--json").out
-	must.Equal(t, succeed(t, "eval", "--run", dir, "dataset=square", "size="+side, "side=3", "--metrics", "mig,dlsbd",
-		"--json").out, want, "eval")
-	succeed(t, "decode", "--run", dir, "dataset=square", "size="+side, "side=4", "--what", "interpolation", "--no-gif", "--out", "decoded")
+	want := clitest.OK(t, "eval", "--run", "detour", "--metrics", "mig,dlsbd", "--json").Out
+	must.Equal(t, clitest.OK(t, "eval", "--run", dir, "dataset=square", "size="+side, "side=3", "--metrics", "mig,dlsbd",
+		"--json").Out, want, "eval")
+	clitest.OK(t, "decode", "--run", dir, "dataset=square", "size="+side, "side=4", "--what", "interpolation", "--no-gif", "--out", "decoded")
 	if !ui.Exists("decoded/interpolation.png") {
 		t.Error("decode drew nothing")
 	}
@@ -56,9 +57,9 @@ func TestOtherData(t *testing.T) {
 		{[]string{"eval", "--codes", "want.npy", "dataset=square"}, "a data set is for --run or --encoder"},
 		{[]string{"encode", "--run", dir, "--images", "w.npy", "dataset=square", "--out", "x.npy"}, "want only one"},
 	} {
-		checkMistake(t, call(t, c.args...), 2, c.want)
+		clitest.Mistake(t, clitest.Run(t, c.args...), 2, c.want)
 	}
-	checkMistake(t, call(t, "encode", "--run", dir, "dataset=arrow", "--out", "x.npy"), 1,
+	clitest.Mistake(t, clitest.Run(t, "encode", "--run", dir, "dataset=arrow", "--out", "x.npy"), 1,
 		"arrow has images of 64 x 64 x 3 (height, width, channels); want "+side+" x "+side+" x 1")
 	if ui.Exists("x.npy") {
 		t.Error("a mistake wrote x.npy")
@@ -68,23 +69,23 @@ func TestOtherData(t *testing.T) {
 // TestEncodePictures encodes pictures in a folder, one picture, and an export of the run's own images.
 func TestEncodePictures(t *testing.T) {
 	long.NotShort(t)
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("UNRAVEL_DATA", must.MappedDir(t))
 	const side = "16"
-	succeed(t, "data", "export", "square", "size="+side, "side=4", "--out", "own")
-	succeed(t, "encode", "--run", dir, "--out", "want.npy")
+	clitest.OK(t, "data", "export", "square", "size="+side, "side=4", "--out", "own")
+	clitest.OK(t, "encode", "--run", dir, "--out", "want.npy")
 	for _, images := range [][]string{{"own"}, {"own/images.npy", "--option", "scale=255", "--option=channels=last"}} {
-		succeed(t, append([]string{"encode", "--run", dir, "--out=got.npy", "--images"}, images...)...)
+		clitest.OK(t, append([]string{"encode", "--run", dir, "--out=got.npy", "--images"}, images...)...)
 		if !bytes.Equal(must.Read(t, "got.npy"), must.Read(t, "want.npy")) {
 			t.Errorf("%s: other codes than the run's", images)
 		}
 	}
 	var wide bytes.Buffer
 	must.OK(t, npy.Write(&wide, []int{2, 8, 9, 1}, make([]float32, 2*8*9)))
-	writeFile(t, "wide.npy", wide.Bytes())
-	checkMistake(t, call(t, "encode", "--run", dir, "--images", "wide.npy", "--out=x.npy"), 1, "--images:", "8 x 9 x 1", "want 16 x 16 x 1")
-	checkMistake(t, call(t, "encode", "--run", dir, "--images=own", "--option=scael=1", "--out=x.npy"), 2, `unknown key "scael"`)
+	must.Write(t, "wide.npy", wide.Bytes())
+	clitest.Mistake(t, clitest.Run(t, "encode", "--run", dir, "--images", "wide.npy", "--out=x.npy"), 1, "--images:", "8 x 9 x 1", "want 16 x 16 x 1")
+	clitest.Mistake(t, clitest.Run(t, "encode", "--run", dir, "--images=own", "--option=scael=1", "--out=x.npy"), 2, `unknown key "scael"`)
 	must.OK(t, os.Mkdir("pictures", 0o777))
 	for i, name := range []string{"b.png", "a.png"} {
 		picture := image.NewGray(image.Rect(0, 0, 40, 30))
@@ -95,32 +96,32 @@ func TestEncodePictures(t *testing.T) {
 		must.OK(t, png.Encode(&b, picture))
 		must.Write(t, filepath.Join("pictures", name), b.Bytes())
 	}
-	succeed(t, "encode", "--run", dir, "--images", "pictures", "--out", "all.npy")
+	clitest.OK(t, "encode", "--run", dir, "--images", "pictures", "--out", "all.npy")
 	if names := string(must.Read(t, "all-files.txt")); names != "a.png\nb.png\n" || ui.Exists("all-factors.npy") {
 		t.Errorf("files %q; want a.png and b.png, and no factors", names)
 	}
-	must.Write(t, "labels.csv", []byte(",x\nb.png,1\na.png,2\n"))
-	checkMistake(t, call(t, "eval", "--codes=all.npy", "--factors=labels.csv"), 1,
+	must.Write(t, "labels.csv", ",x\nb.png,1\na.png,2\n")
+	clitest.Mistake(t, clitest.Run(t, "eval", "--codes=all.npy", "--factors=labels.csv"), 1,
 		`the same index in different orders, first "a.png" and "b.png"`)
-	if o := succeed(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy"); !strings.Contains(o.log, "1 code of ") {
-		t.Errorf("one picture: %s", o.log)
+	if o := clitest.OK(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy"); !strings.Contains(o.Log, "1 code of ") {
+		t.Errorf("one picture: %s", o.Log)
 	}
 	all, one := must.Read(t, "all.npy"), must.Read(t, "one.npy")
 	if n := (len(all) - len(one)); n <= 0 || !bytes.Equal(all[len(all)-n:], one[len(one)-n:]) {
 		t.Error("the code of one picture is not its code in the folder")
 	}
 	must.Write(t, "pictures/c.png", all[:60])
-	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1,
+	clitest.Mistake(t, clitest.Run(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1,
 		"1 of 3 pictures cannot be read: "+filepath.Join("pictures", "c.png"), "skip_broken", "--option KEY=VALUE")
-	succeed(t, "encode", "--run", dir, "--images", "pictures", "--option", "skip_broken=true", "--out", "again.npy")
+	clitest.OK(t, "encode", "--run", dir, "--images", "pictures", "--option", "skip_broken=true", "--out", "again.npy")
 	if !bytes.Equal(must.Read(t, "again.npy"), all) {
 		t.Error("codes without the broken picture differ")
 	}
-	writeFile(t, "pictures/names.txt", []byte("b.png, the first picture"))
-	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures/names.txt", "--out", "x.npy"), 1,
+	must.Write(t, "pictures/names.txt", "b.png, the first picture")
+	clitest.Mistake(t, clitest.Run(t, "encode", "--run", dir, "--images", "pictures/names.txt", "--out", "x.npy"), 1,
 		"--images pictures/names.txt: it is no picture; want PNG", "folder of pictures")
-	checkMistake(t, call(t, "encode", "--run", dir, "--images", "nowhere", "--out", "x.npy"), 1, "nowhere")
-	checkMistake(t, call(t, "encode", "--run", dir, "--option", "size=3", "--out", "x.npy"), 2, "--option belongs to --images")
+	clitest.Mistake(t, clitest.Run(t, "encode", "--run", dir, "--images", "nowhere", "--out", "x.npy"), 1, "nowhere")
+	clitest.Mistake(t, clitest.Run(t, "encode", "--run", dir, "--option", "size=3", "--out", "x.npy"), 2, "--option belongs to --images")
 }
 
 // Pictures of --images are resized as the run's pictures.
@@ -136,15 +137,15 @@ func TestEncodeResized(t *testing.T) {
 		must.OK(t, png.Encode(&b, picture))
 		must.Write(t, filepath.Join(pictures, fmt.Sprint(i, ".png")), b.Bytes())
 	}
-	succeed(t, "train", "vae/square",
+	clitest.OK(t, "train", "vae/square",
 		"dataset={folder: {path: "+pictures+", size: 8, channels: 1, fit: pad, filter: box}}", "supervision=none", "model={ae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}",
 		"losses=[reconstruction]", "metrics=[]", "train={epochs: 0, figures: false}", "metrics.encode=true", "--run", run)
-	succeed(t, "encode", "--run", run, "--images", pictures, "--out", out)
+	clitest.OK(t, "encode", "--run", run, "--images", pictures, "--out", out)
 	if !bytes.Equal(must.Read(t, out), must.Read(t, filepath.Join(run, "codes.npy"))) {
 		t.Error("the codes differ from the run's codes of the same pictures")
 	}
-	if o := succeed(t, "encode", "--run", run, "--images", pictures, "--option", "fit=stretch", "--out",
-		out); !strings.Contains(o.log, "resized with fit=stretch and filter=box, and the run's with fit=pad") {
-		t.Errorf("no note on another size: %s", o.log)
+	if o := clitest.OK(t, "encode", "--run", run, "--images", pictures, "--option", "fit=stretch", "--out",
+		out); !strings.Contains(o.Log, "resized with fit=stretch and filter=box, and the run's with fit=pad") {
+		t.Errorf("no note on another size: %s", o.Log)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -32,29 +33,29 @@ func TestPull(t *testing.T) {
 			Ledger, Rounded float64
 		}
 	}
-	decodeOne(t, succeed(t, "pull", "cofhae-chopsticks", "--from", from, "--out", run, "--json").out, &pulled)
+	clitest.JSON(t, clitest.OK(t, "pull", "cofhae-chopsticks", "--from", from, "--out", run, "--json").Out, &pulled)
 	if pulled.Name != "cofhae-chopsticks" || pulled.Run != run || pulled.Ledger.Folder != "hierarchical-benchmark" ||
 		pulled.Already || len(pulled.Metrics) == 0 || pulled.Metrics[0].Name != "r4c" {
 		t.Errorf("%+v", pulled)
 	}
-	if o := succeed(t, "check", run); o.out != run+": as the run wrote it\n" {
+	if o := clitest.OK(t, "check", run); o.Out != run+": as the run wrote it\n" {
 		t.Error(o)
 	}
-	if o := succeed(t, "runs", dir, "--filter", "state=finished"); !strings.Contains(o.out, "model") || !strings.Contains(o.out, "0.9982") {
+	if o := clitest.OK(t, "runs", dir, "--filter", "state=finished"); !strings.Contains(o.Out, "model") || !strings.Contains(o.Out, "0.9982") {
 		t.Error(o)
 	}
-	if o := succeed(t, "pull", "cofhae-chopsticks", "--out", run); !strings.Contains(o.out, "cofhae-chopsticks is already in "+run) {
+	if o := clitest.OK(t, "pull", "cofhae-chopsticks", "--out", run); !strings.Contains(o.Out, "cofhae-chopsticks is already in "+run) {
 		t.Error(o) // from the folder of downloads
 	}
 	if !long.Enabled() {
 		return
 	}
-	succeed(t, "encode", "--run", run, "--out", filepath.Join(dir, "codes.npy"))
-	succeed(t, "decode", "--run", run, "--what", "traversals", "--out", filepath.Join(dir, "traversals"))
-	succeed(t, "export", "--run", run, "--format", "onnx", "--out", filepath.Join(dir, "encoder.onnx"))
-	succeed(t, "report", "--run", run)
-	succeed(t, "train", "--run", run, "--resume", "train.epochs=1")
-	checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--out", run), 1,
+	clitest.OK(t, "encode", "--run", run, "--out", filepath.Join(dir, "codes.npy"))
+	clitest.OK(t, "decode", "--run", run, "--what", "traversals", "--out", filepath.Join(dir, "traversals"))
+	clitest.OK(t, "export", "--run", run, "--format", "onnx", "--out", filepath.Join(dir, "encoder.onnx"))
+	clitest.OK(t, "report", "--run", run)
+	clitest.OK(t, "train", "--run", run, "--resume", "train.epochs=1")
+	clitest.Mistake(t, clitest.Run(t, "pull", "cofhae-chopsticks", "--out", run), 1,
 		"holds the model, changed: it was trained further; want another folder, named by --out")
 }
 
@@ -69,8 +70,8 @@ func TestPullList(t *testing.T) {
 			Value                              float64
 		}
 	}
-	decodeOne(t, succeed(t, "pull", "--json").out, &list)
-	table := succeed(t, "pull").out
+	clitest.JSON(t, clitest.OK(t, "pull", "--json").Out, &list)
+	table := clitest.OK(t, "pull").Out
 	for _, m := range list.Models {
 		if m.Bytes == 0 || (m.Name == "vae-sprites") != (m.Run == filepath.Join("runs", "vae-sprites")) ||
 			!strings.Contains(table, "\n"+m.Name+" ") {
@@ -99,16 +100,16 @@ func TestPullMistakes(t *testing.T) {
 	} {
 		must.Write(t, archive, test.content)
 		for _, from := range []string{dir, archive, s.URL + "/"} {
-			checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--from", from, "--out", run), 1, test.want, "want cofhae-chopsticks.zip (")
+			clitest.Mistake(t, clitest.Run(t, "pull", "cofhae-chopsticks", "--from", from, "--out", run), 1, test.want, "want cofhae-chopsticks.zip (")
 		}
 	}
-	checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/other/", "--out", run), 1, "404 Not Found")
+	clitest.Mistake(t, clitest.Run(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/other/", "--out", run), 1, "404 Not Found")
 	if _, err := os.Stat(run); err == nil {
 		t.Error("a run of a wrong archive")
 	}
 	must.Write(t, archive, good)
-	o := succeed(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/", "--out", run)
-	if want := " from " + s.URL + "/cofhae-chopsticks.zip, with the known hash\n"; !strings.Contains(o.log, want) {
+	o := clitest.OK(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/", "--out", run)
+	if want := " from " + s.URL + "/cofhae-chopsticks.zip, with the known hash\n"; !strings.Contains(o.Log, want) {
 		t.Errorf("%v; want %q", o, want)
 	}
 	for _, test := range []struct {
@@ -120,6 +121,6 @@ func TestPullMistakes(t *testing.T) {
 		{[]string{"pull", "--out", run}, 2, "--from and --out belong to the name of a model"},
 		{[]string{"pull", "cofhae-chopsticks", "--out", dir}, 1, dir + " holds other files; want another folder, named by --out"},
 	} {
-		checkMistake(t, call(t, test.args...), test.code, test.want)
+		clitest.Mistake(t, clitest.Run(t, test.args...), test.code, test.want)
 	}
 }

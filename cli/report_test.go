@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -19,7 +20,7 @@ func TestReport(t *testing.T) {
 	if _, err := os.Stat(page); err == nil {
 		t.Fatal("there is a page")
 	}
-	succeed(t, "report", "--run", dir)
+	clitest.OK(t, "report", "--run", dir)
 	text := must.Read(t, page)
 	for _, want := range []string{"<title>linear</title>", "unravel train ", `id="data-codes"`, `id="data-explore"`, "<dt>took</dt>"} {
 		if !bytes.Contains(text, []byte(want)) {
@@ -27,10 +28,10 @@ func TestReport(t *testing.T) {
 		}
 	}
 	other := filepath.Join(t.TempDir(), "other.html")
-	succeed(t, "report", "--run", dir, "--out", other)
+	clitest.OK(t, "report", "--run", dir, "--out", other)
 	if !bytes.Equal(must.Read(t, other), text) {
 		t.Error("the page is another one elsewhere")
 	}
-	checkMistake(t, call(t, "report", "--run", t.TempDir()), 1, "no run there")
-	checkMistake(t, call(t, "report"), 2, "--run")
+	clitest.Mistake(t, clitest.Run(t, "report", "--run", t.TempDir()), 1, "no run there")
+	clitest.Mistake(t, clitest.Run(t, "report"), 2, "--run")
 }

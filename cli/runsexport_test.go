@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/runs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -21,8 +22,8 @@ import (
 // Runs can be sent to MLflow repeatedly, and to TensorBoard's page of settings.
 func TestRunsExport(t *testing.T) {
 	long.NotShort(t)
-	file, dir := writeSweep(t, "seeds: [0, 1]\n")
-	succeed(t, "sweep", file, "--out", dir)
+	file, dir := clitest.WriteSweep(t, "seeds: [0, 1]\n")
+	clitest.OK(t, "sweep", file, "--out", dir)
 	server := mlflowtest.New(t)
 	server.Before = func(w http.ResponseWriter, r *http.Request) bool {
 		refused := r.Header.Get("Authorization") != "Bearer secret"
@@ -31,21 +32,21 @@ func TestRunsExport(t *testing.T) {
 		}
 		return refused
 	}
-	checkMistake(t, call(t, "runs", dir, "--mlflow", server.URL), 1, server.URL, "401", "MLFLOW_TRACKING_TOKEN")
+	clitest.Mistake(t, clitest.Run(t, "runs", dir, "--mlflow", server.URL), 1, server.URL, "401", "MLFLOW_TRACKING_TOKEN")
 	t.Setenv("MLFLOW_TRACKING_TOKEN", "secret")
 	for _, changed := range []string{"2", "0"} {
-		o := succeed(t, "runs", dir, "--mlflow", server.URL)
-		must.Equal(t, o.out, "on the server: 2 runs in 1 experiment, "+changed+" new or changed\n")
+		o := clitest.OK(t, "runs", dir, "--mlflow", server.URL)
+		must.Equal(t, o.Out, "on the server: 2 runs in 1 experiment, "+changed+" new or changed\n")
 	}
 	if len(server.Runs) != 2 || server.Runs[0].Status != "FINISHED" {
 		t.Errorf("%v", server.Runs)
 	}
-	if o := succeed(t, "runs", dir, "--mlflow", server.URL, "--filter", "seed=0"); !strings.HasPrefix(o.out,
+	if o := clitest.OK(t, "runs", dir, "--mlflow", server.URL, "--filter", "seed=0"); !strings.HasPrefix(o.Out,
 		"on the server: 1 run in 1 experiment, 0 ") {
-		t.Errorf("%q", o.out)
+		t.Errorf("%q", o.Out)
 	}
-	if o := succeed(t, "runs", dir, "--tensorboard"); !strings.Contains(o.out, " of 2 runs and 1 metric are in ") {
-		t.Errorf("%q", o.out)
+	if o := clitest.OK(t, "runs", dir, "--tensorboard"); !strings.Contains(o.Out, " of 2 runs and 1 metric are in ") {
+		t.Errorf("%q", o.Out)
 	}
 	f := must.Get(os.Open(filepath.Join(dir, runs.BoardFile)))(t)
 	defer f.Close()
@@ -64,9 +65,9 @@ func TestRunsExport(t *testing.T) {
 	if strings.Contains(content, "fit.") {
 		t.Error("what is no metric is compared")
 	}
-	checkMistake(t, call(t, "runs", dir, "--mlflow", server.URL, "--by", "seed"), 2, "--by prints groups")
-	checkMistake(t, call(t, "runs", dir, "--mlflow", server.URL, "--json"), 2, "")
-	checkMistake(t, call(t, "runs", dir, "--mlflow", "mlruns"), 2, "--mlflow: mlruns is no address",
+	clitest.Mistake(t, clitest.Run(t, "runs", dir, "--mlflow", server.URL, "--by", "seed"), 2, "--by prints groups")
+	clitest.Mistake(t, clitest.Run(t, "runs", dir, "--mlflow", server.URL, "--json"), 2, "")
+	clitest.Mistake(t, clitest.Run(t, "runs", dir, "--mlflow", "mlruns"), 2, "--mlflow: mlruns is no address",
 		"such as http://localhost:5000", "from version 3.13 on")
 }
 
@@ -74,15 +75,15 @@ func TestRunsExport(t *testing.T) {
 func TestRunsExportNothing(t *testing.T) {
 	dir, server := t.TempDir(), mlflowtest.New(t)
 	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", server.URL}} {
-		checkMistake(t, call(t, append([]string{"runs", dir}, flags...)...), 1, "there is no run in "+dir)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"runs", dir}, flags...)...), 1, "there is no run in "+dir)
 	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		t.Errorf("written: %v, %v", list, err)
 	}
-	run := finished(t)
+	run := clitest.Finished(t)
 	parent := filepath.Dir(run)
 	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", server.URL}} {
-		checkMistake(t, call(t, append([]string{"runs", parent, "--filter", "seed=77"}, flags...)...),
+		clitest.Mistake(t, clitest.Run(t, append([]string{"runs", parent, "--filter", "seed=77"}, flags...)...),
 			1, "there is no run in "+parent+" that passes the filters")
 	}
 	if ui.Exists(filepath.Join(parent, runs.BoardFile)) || len(server.Requests) > 0 {
@@ -94,8 +95,8 @@ func TestRunsExportNothing(t *testing.T) {
 // narrow table has the column of states.
 func TestRunStates(t *testing.T) {
 	long.NotShort(t)
-	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
-	succeed(t, "sweep", file, "--out", dir)
+	file, dir := clitest.WriteSweep(t, "seeds: [0, 1, 2, 3]\n")
+	clitest.OK(t, "sweep", file, "--out", dir)
 	runs, err := filepath.Glob(filepath.Join(dir, "*", "run.json"))
 	if err != nil || len(runs) != 4 {
 		t.Fatal(runs, err)
@@ -110,7 +111,7 @@ func TestRunStates(t *testing.T) {
 	for filter, want := range map[string]string{"state=finished": "0", "state=running": "1", "state=stopped": "2",
 		"state=waiting": "3", "state=unfinished": "1 2 3", "state!=unfinished": "0", "state!=stopped": "0 1 3"} {
 		var list []struct{ Settings map[string]string }
-		must.OK(t, json.Unmarshal([]byte(succeed(t, "runs", dir, "--json", "--filter", filter).out), &list))
+		must.OK(t, json.Unmarshal([]byte(clitest.OK(t, "runs", dir, "--json", "--filter", filter).Out), &list))
 		var seeds []string
 		for _, r := range list {
 			seeds = append(seeds, r.Settings["seed"])
@@ -118,7 +119,7 @@ func TestRunStates(t *testing.T) {
 		must.Equal(t, strings.Join(seeds, " "), want, filter, "runs")
 	}
 	server := mlflowtest.New(t)
-	succeed(t, "runs", dir, "--mlflow", server.URL)
+	clitest.OK(t, "runs", dir, "--mlflow", server.URL)
 	var states []string
 	for _, r := range server.Runs {
 		states = append(states, r.Status)
@@ -132,20 +133,20 @@ func TestRunStates(t *testing.T) {
 func TestRunsDamaged(t *testing.T) {
 	long.NotShort(t)
 	for _, name := range []string{"metrics.json", "run.json"} {
-		dir := finished(t)
-		succeed(t, "runs", filepath.Dir(dir)) // stores them
+		dir := clitest.Finished(t)
+		clitest.OK(t, "runs", filepath.Dir(dir)) // stores them
 		path := filepath.Join(dir, name)
-		writeFile(t, path, []byte("{bad"))
+		must.Write(t, path, "{bad")
 		words := []string{path + ": the file is damaged (invalid character 'b'", "unravel train --resume --run " + dir + "` writes it again"}
-		o := succeed(t, "runs", filepath.Dir(dir))
+		o := clitest.OK(t, "runs", filepath.Dir(dir))
 		for _, want := range append(words, filepath.Base(dir)+" is damaged: ") {
-			if !strings.Contains(o.log, want) || !strings.Contains(o.out, "damaged") {
+			if !strings.Contains(o.Log, want) || !strings.Contains(o.Out, "damaged") {
 				t.Errorf("no %q: %v", want, o)
 			}
 		}
-		checkMistake(t, call(t, "report", "--run", dir), 1, words...)
-		succeed(t, "train", "--resume", "--run", dir)
-		if o := succeed(t, "runs", filepath.Dir(dir)); strings.Contains(o.out+o.log, "damaged") || !strings.Contains(o.out, "finished") {
+		clitest.Mistake(t, clitest.Run(t, "report", "--run", dir), 1, words...)
+		clitest.OK(t, "train", "--resume", "--run", dir)
+		if o := clitest.OK(t, "runs", filepath.Dir(dir)); strings.Contains(o.Out+o.Log, "damaged") || !strings.Contains(o.Out, "finished") {
 			t.Errorf("resumed: %v", o)
 		}
 	}

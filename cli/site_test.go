@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli"
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/cli/internal/site"
@@ -55,8 +56,7 @@ func madePages(t *testing.T) []docs.ReferencePage {
 
 // currentPages makes the pages of the registered parts.
 func currentPages() ([]docs.ReferencePage, error) {
-	var line commands
-	parser, err := newParser(&line)
+	parser, err := cli.NewParser()
 	if err != nil {
 		return nil, err
 	}
@@ -238,14 +238,14 @@ func TestReferenceKeys(t *testing.T) {
 func TestDocsCommand(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
-	o := succeed(t, "docs")
-	if !strings.Contains(o.log, filepath.Join("site", "index.html")) {
+	o := clitest.OK(t, "docs")
+	if !strings.Contains(o.Log, filepath.Join("site", "index.html")) {
 		t.Errorf("%v", o)
 	}
 	must.Read(t, "site/docs/reference/losses.html")
-	succeed(t, "docs", "--out", "site")
-	writeFile(t, "mine.txt", nil)
-	checkMistake(t, call(t, "docs", "--out", "."), 1, "the folder holds files that unravel docs has not made, such as mine.txt")
+	clitest.OK(t, "docs", "--out", "site")
+	must.Write(t, "mine.txt", "")
+	clitest.Mistake(t, clitest.Run(t, "docs", "--out", "."), 1, "the folder holds files that unravel docs has not made, such as mine.txt")
 }
 
 // CITATION.cff uses keys of the Citation File Format 1.2.0, with values of their types.
@@ -296,8 +296,8 @@ func TestCitation(t *testing.T) {
 func TestReferenceFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
-	writeFile(t, "run.yaml", clitest.Short(t, "quickstart"))
-	succeed(t, "train", "run.yaml", "train.keep={best: dlsbd}", "metrics={final: [dlsbd], during: [dlsbd], every: 1}", "--run", "made")
+	must.Write(t, "run.yaml", clitest.Short(t, "quickstart"))
+	clitest.OK(t, "train", "run.yaml", "train.keep={best: dlsbd}", "metrics={final: [dlsbd], during: [dlsbd], every: 1}", "--run", "made")
 	count := 0
 	err := filepath.WalkDir("made", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

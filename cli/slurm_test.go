@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -21,22 +22,22 @@ func TestSlurm(t *testing.T) {
 	if os.Getenv("UNRAVEL_SLURM") == "" {
 		t.Skip("UNRAVEL_SLURM is not set")
 	}
-	file, dir := writeSweep(t, "seeds: [0, 1, 2]\nset: {train.epochs: 1000, train.checkpoint: 0.1}\n")
+	file, dir := clitest.WriteSweep(t, "seeds: [0, 1, 2]\nset: {train.epochs: 1000, train.checkpoint: 0.1}\n")
 	local := filepath.Join(filepath.Dir(dir), "local")
-	succeed(t, "sweep", file, "--out", local)
-	follower := start(t, "sweep", file, "--out", dir, "--on", "slurm", "--cpus", "1", "--tasks", "2", "--time", "10m")
+	clitest.OK(t, "sweep", file, "--out", local)
+	follower := clitest.Start(t, "sweep", file, "--out", dir, "--on", "slurm", "--cpus", "1", "--tasks", "2", "--time", "10m")
 	job := ""
-	if !follower.until(func() bool {
-		_, rest, ok := strings.Cut(follower.log.String(), "submitted job ")
+	if !follower.Until(func() bool {
+		_, rest, ok := strings.Cut(follower.Log.String(), "submitted job ")
 		job, _, _ = strings.Cut(rest, " ")
 		return ok && ui.Exists(filepath.Join(dir, "seed0", "checkpoint.safetensors"))
 	}) {
-		t.Fatal(follower.end())
+		t.Fatal(follower.End())
 	}
 	if out, err := exec.Command("scontrol", "requeue", job+"_0").CombinedOutput(); err != nil {
 		t.Logf("it ended before: %v %s", err, out)
 	}
-	if o := follower.end(); o.code != 0 || strings.Count(o.out, "finished") != 3 || strings.Count(o.log, "submitted job") != 1 {
+	if o := follower.End(); o.Code != 0 || strings.Count(o.Out, "finished") != 3 || strings.Count(o.Log, "submitted job") != 1 {
 		t.Error(o)
 	}
 	for _, seed := range []string{"seed0", "seed1", "seed2"} {

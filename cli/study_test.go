@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -24,13 +25,13 @@ func TestLongObjectives(t *testing.T) {
 	row := func(list ...string) []float64 {
 		t.Helper()
 		losses := "[{" + strings.Join(list, "}, {") + "}]"
-		o := succeed(t, "train", "entangled/both", "--json", "--run", filepath.Join(t.TempDir(), "run"), "train.figures=false",
+		o := clitest.OK(t, "train", "entangled/both", "--json", "--run", filepath.Join(t.TempDir(), "run"), "train.figures=false",
 			"losses="+losses, "metrics=["+strings.Join(metrics, ", ")+"]")
 		var result struct {
 			Seconds float64
 			Metrics []struct{ Value float64 }
 		}
-		must.OK(t, json.Unmarshal([]byte(o.out), &result))
+		must.OK(t, json.Unmarshal([]byte(o.Out), &result))
 		scores := make([]float64, len(metrics))
 		cells := []string{strings.Join(list, ", "), fmt.Sprintf("%.1f", result.Seconds)}
 		for i, m := range result.Metrics {

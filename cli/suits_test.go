@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"archive/zip"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -22,34 +23,34 @@ import (
 // Mistakes between parts of a config also have a place: file, line and column, or the argument.
 func TestPlaces(t *testing.T) {
 	vae := strings.NewReplacer("lsbd-vae:", "vae:", "latent:\n", "latent: 4\n",
-		"      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "  - lsbd: {weight: 100}\n", "").Replace(tiny)
+		"      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "  - lsbd: {weight: 100}\n", "").Replace(clitest.Tiny)
 	for name, c := range map[string]struct{ text, old, new, want string }{
-		"metric":          {tiny, "metrics: [dlsbd]", "metrics: [mig, purity]", "metrics.final.1.purity: metric purity"},
-		"sampled":         {tiny, "metrics: [dlsbd]", "metrics:\n  sample: 2\n  final: [{total-correlation: {}}]", "metrics.final.0.total-correlation: metric total-correlation"},
-		"during":          {tiny, "metrics: [dlsbd]", "metrics:\n  final: []\n  images: 2\n  during: [total-correlation]", "metrics.during: "},
-		"loss":            {tiny, "  - lsbd: {weight: 100}", "  - lsbd: {weight: 100}\n  - variance: {}", "losses.3.variance: objective supervised: loss variance"},
+		"metric":          {clitest.Tiny, "metrics: [dlsbd]", "metrics: [mig, purity]", "metrics.final.1.purity: metric purity"},
+		"sampled":         {clitest.Tiny, "metrics: [dlsbd]", "metrics:\n  sample: 2\n  final: [{total-correlation: {}}]", "metrics.final.0.total-correlation: metric total-correlation"},
+		"during":          {clitest.Tiny, "metrics: [dlsbd]", "metrics:\n  final: []\n  images: 2\n  during: [total-correlation]", "metrics.during: "},
+		"loss":            {clitest.Tiny, "  - lsbd: {weight: 100}", "  - lsbd: {weight: 100}\n  - variance: {}", "losses.3.variance: objective supervised: loss variance"},
 		"second of them":  {vae, "  - kl: {}", "  - kl: {}\n  - kl: {}\n  - tc: {}\n  - lsbd: {}", "losses.4.lsbd: "},
-		"supervision":     {tiny, "count: 32", "count: 500", "supervision: "},
+		"supervision":     {clitest.Tiny, "count: 32", "count: 500", "supervision: "},
 		"groups for none": {vae, "count: 32", "count: 32", "supervision: it gives labelled groups"},
-		"encoder":         {tiny, "{size: 16, side: 4}}\nsupervision: {pairs: {count: 32}}\nmodel:\n  lsbd-vae:\n    encoder: {mlp: {hidden: [16]}}", "{size: 20, side: 4}}\nsupervision: {pairs: {count: 32}}\nmodel:\n  lsbd-vae:\n    encoder: conv64", "model.lsbd-vae: "},
-		"latent spaces":   {tiny, "      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "model.lsbd-vae: "},
-		"hold-out":        {tiny, "batch: 32", "batch: 32, hold_out: 0.5", "train.hold_out: the supervision has groups"},
-		"views":           {tiny, "metrics:", "views: {pipeline: [flip]}\nmetrics:", "views"},
-		"data set":        {tiny, "dataset: {square: {size: 16, side: 4}}", "dataset: {grid: {path: nowhere}}", "dataset.grid: "},
-		"no data set":     {tiny, "dataset: {square: {size: 16, side: 4}}\n", "", "dataset: no data set"},
+		"encoder":         {clitest.Tiny, "{size: 16, side: 4}}\nsupervision: {pairs: {count: 32}}\nmodel:\n  lsbd-vae:\n    encoder: {mlp: {hidden: [16]}}", "{size: 20, side: 4}}\nsupervision: {pairs: {count: 32}}\nmodel:\n  lsbd-vae:\n    encoder: conv64", "model.lsbd-vae: "},
+		"latent spaces":   {clitest.Tiny, "      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "model.lsbd-vae: "},
+		"hold-out":        {clitest.Tiny, "batch: 32", "batch: 32, hold_out: 0.5", "train.hold_out: the supervision has groups"},
+		"views":           {clitest.Tiny, "metrics:", "views: {pipeline: [flip]}\nmetrics:", "views"},
+		"data set":        {clitest.Tiny, "dataset: {square: {size: 16, side: 4}}", "dataset: {grid: {path: nowhere}}", "dataset.grid: "},
+		"no data set":     {clitest.Tiny, "dataset: {square: {size: 16, side: 4}}\n", "", "dataset: no data set"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "c.yaml")
 			text := strings.Replace(c.text, c.old, c.new, 1)
-			writeFile(t, path, []byte(text))
-			o := call(t, "train", path, "--run", filepath.Join(t.TempDir(), "run"))
+			must.Write(t, path, text)
+			o := clitest.Run(t, "train", path, "--run", filepath.Join(t.TempDir(), "run"))
 			place := regexp.MustCompile(`^unravel: ` + regexp.QuoteMeta(path) + `:(\d+):(\d+): ` +
-				regexp.QuoteMeta(c.want)).FindStringSubmatch(o.log)
+				regexp.QuoteMeta(c.want)).FindStringSubmatch(o.Log)
 			code := 2
 			if name == "data set" { // it may be damaged
 				code = 1
 			}
-			if o.code != code || place == nil {
+			if o.Code != code || place == nil {
 				t.Fatal(o)
 			}
 			line, _ := strconv.Atoi(place[1])
@@ -65,45 +66,46 @@ func TestPlaces(t *testing.T) {
 		})
 	}
 	empty := filepath.Join(t.TempDir(), "empty.yaml")
-	writeFile(t, empty, nil)
-	checkMistake(t, call(t, "train", empty, "train.epochs=3"), 2, "unravel: "+empty+":1:1: dataset: no data set is chosen")
-	checkMistake(t, call(t, "train", tinyFile(t), "metrics=[purity]", "--run", filepath.Join(t.TempDir(), "run")), 2,
+	must.Write(t, empty, "")
+	clitest.Mistake(t, clitest.Run(t, "train", empty, "train.epochs=3"), 2, "unravel: "+empty+":1:1: dataset: no data set is chosen")
+	clitest.Mistake(t, clitest.Run(t, "train", clitest.TinyFile(t), "metrics=[purity]", "--run", filepath.Join(t.TempDir(), "run")), 2,
 		`argument "metrics=[purity]": metrics.final.0.purity: metric purity`)
 }
 
 // A metric that does not suit the data set is an error before training.
 func TestUnsuitableMetric(t *testing.T) {
 	data := t.TempDir()
-	writeNPY(t, filepath.Join(data, "images.npy"), []int{6, 4, 4}, make([]uint8, 96))
-	writeNPY(t, filepath.Join(data, "factors.npy"), []int{6, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2})
+	must.WriteNPY(t, filepath.Join(data, "images.npy"), []int{6, 4, 4}, make([]uint8, 96))
+	must.WriteNPY(t, filepath.Join(data, "factors.npy"), []int{6, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2})
 	config := filepath.Join(t.TempDir(), "mine.yaml")
-	writeFile(t, config, []byte(`
+	must.Write(t, config, `
 name: mine
 dataset: {grid: {path: `+data+`}}
 model: {vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}
 losses: [reconstruction, kl]
 train: {epochs: 2, batch: 2, figures: false}
 metrics: [dlsbd]
-`))
+`)
+
 	dir := filepath.Join(t.TempDir(), "run")
-	checkMistake(t, call(t, "train", config, "--run", dir), 2, "metric dlsbd", "no circular factor")
-	succeed(t, "train", config, "--run", dir, "metrics=[]")
-	o := call(t, "eval", "--run", dir, "--metrics", "dlsbd")
-	checkMistake(t, o, 1, "metric dlsbd", "no circular factor")
-	if strings.Contains(o.log, "--types") {
-		t.Errorf("%s: a run takes no --types", o.log)
+	clitest.Mistake(t, clitest.Run(t, "train", config, "--run", dir), 2, "metric dlsbd", "no circular factor")
+	clitest.OK(t, "train", config, "--run", dir, "metrics=[]")
+	o := clitest.Run(t, "eval", "--run", dir, "--metrics", "dlsbd")
+	clitest.Mistake(t, o, 1, "metric dlsbd", "no circular factor")
+	if strings.Contains(o.Log, "--types") {
+		t.Errorf("%s: a run takes no --types", o.Log)
 	}
-	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular]", "--run", dir), 1, "kinds", "want one for each of the 2 factors")
+	clitest.Mistake(t, clitest.Run(t, "train", config, "dataset.grid.kinds=[circular]", "--run", dir), 1, "kinds", "want one for each of the 2 factors")
 
 	// one image fewer: the circular factors lack a combination of levels
-	writeNPY(t, filepath.Join(data, "images.npy"), []int{5, 4, 4}, make([]uint8, 80))
-	writeNPY(t, filepath.Join(data, "factors.npy"), []int{5, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1})
-	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular, circular]",
+	must.WriteNPY(t, filepath.Join(data, "images.npy"), []int{5, 4, 4}, make([]uint8, 80))
+	must.WriteNPY(t, filepath.Join(data, "factors.npy"), []int{5, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1})
+	clitest.Mistake(t, clitest.Run(t, "train", config, "dataset.grid.kinds=[circular, circular]",
 		"metrics=[dlsbd-workshop]", "--run", dir+"2"), 2, "metric dlsbd-workshop", "no code for")
-	writeNPY(t, filepath.Join(data, "images.npy"), []int{4, 4, 4}, make([]uint8, 64))
-	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "factors.npy", "want 4 x K")
-	writeFile(t, filepath.Join(data, "images.npy"), must.Read(t, filepath.Join(data, "images.npy"))[:100])
-	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "images.npy")
+	must.WriteNPY(t, filepath.Join(data, "images.npy"), []int{4, 4, 4}, make([]uint8, 64))
+	clitest.Mistake(t, clitest.Run(t, "train", config, "--run", dir+"2"), 1, "factors.npy", "want 4 x K")
+	must.Write(t, filepath.Join(data, "images.npy"), must.Read(t, filepath.Join(data, "images.npy"))[:100])
+	clitest.Mistake(t, clitest.Run(t, "train", config, "--run", dir+"2"), 1, "images.npy")
 }
 
 // Work that exceeds the machine's memory is an error before the allocation, with its size.
@@ -115,10 +117,10 @@ func TestTooLarge(t *testing.T) {
 		{"model={vae: {latent: 2, encoder: {mlp: {hidden: [1, 1000000, 1000000]}}}}", "model.vae"},
 		{"model={vae: {latent: 2, encoder: {layers: [{dense: 1}, {dense: 1000000}, {dense: 1000000}]}}}", "model.vae.encoder.layers.2.dense"},
 	} {
-		args := []string{"train", tinyFile(t), "--run", filepath.Join(t.TempDir(), "run"), "supervision=none", "losses=[reconstruction]", vae}
-		o := call(t, append(args, strings.SplitAfter(c.override, "}} ")...)...)
-		checkMistake(t, o, 2, c.words)
-		if !regexp.MustCompile(`would take \S+ \w+ of memory.*; this machine has \S+ \w+, and Unravel uses at most`).MatchString(o.log) {
+		args := []string{"train", clitest.TinyFile(t), "--run", filepath.Join(t.TempDir(), "run"), "supervision=none", "losses=[reconstruction]", vae}
+		o := clitest.Run(t, append(args, strings.SplitAfter(c.override, "}} ")...)...)
+		clitest.Mistake(t, o, 2, c.words)
+		if !regexp.MustCompile(`would take \S+ \w+ of memory.*; this machine has \S+ \w+, and Unravel uses at most`).MatchString(o.Log) {
 			t.Error(o)
 		}
 	}
@@ -128,13 +130,13 @@ func TestTooLarge(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, args := range [][]string{{"train", "huge.yaml"}, {"sweep", "huge.yaml"}, {"table", "huge.yaml"}} {
-		checkMistake(t, call(t, args...), 2, "huge.yaml: it is too large for a config; at most 262144 bytes are read")
+		clitest.Mistake(t, clitest.Run(t, args...), 2, "huge.yaml: it is too large for a config; at most 262144 bytes are read")
 	}
 	// an archive of 20 kB with 160 MB of content
 	var small, large bytes.Buffer
 	must.OK(t, npy.Write(&small, []int{8, 1}, make([]int8, 8)))
 	must.OK(t, npy.Write(&large, []int{20_000_000, 1}, make([]int8, 20_000_000)))
-	writeFile(t, "codes.npy", small.Bytes())
+	must.Write(t, "codes.npy", small.Bytes())
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	w, err := z.Create("factors.npy")
@@ -142,12 +144,12 @@ func TestTooLarge(t *testing.T) {
 		_, err = w.Write(large.Bytes())
 	}
 	must.OK(t, errors.Join(err, z.Close()))
-	writeFile(t, "factors.npz", archive.Bytes())
+	must.Write(t, "factors.npz", archive.Bytes())
 	large = bytes.Buffer{}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for _, command := range []string{"eval", "mimosa"} {
-		checkMistake(t, call(t, command, "--codes", "codes.npy", "--factors", "factors.npz"), 1,
+		clitest.Mistake(t, clitest.Run(t, command, "--codes", "codes.npy", "--factors", "factors.npz"), 1,
 			"factors.npz: factors have shape [20000000 1], want [8, k]")
 	}
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 50<<20 {
@@ -170,7 +172,7 @@ func TestUnsuitableSample(t *testing.T) {
 		{[]string{"metrics=[purity]"}, []string{"metric purity", "components"}},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
-		checkMistake(t, call(t, slices.Concat([]string{"train", tinyFile(t), "--run", dir}, vae, c.overrides)...), 2, c.words...)
+		clitest.Mistake(t, clitest.Run(t, slices.Concat([]string{"train", clitest.TinyFile(t), "--run", dir}, vae, c.overrides)...), 2, c.words...)
 		if ui.Exists(dir) {
 			t.Errorf("%q: there is a folder, though the run never began", c.overrides)
 		}

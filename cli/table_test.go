@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/cli"
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/papers"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -23,14 +25,15 @@ import (
 func ownTable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "own.yaml"), []byte(`name: own
+	must.Write(t, filepath.Join(dir, "own.yaml"), `name: own
 title: One cell
 source: nobody
 reference: {file: own.csv, dataset: D}
 rows: [{label: r, from: {entangled: {encoder: rotation, levels: 3}}}]
 columns: [{label: c, metric: mse, transform: exp(-x)}]
-`))
-	writeFile(t, filepath.Join(dir, "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"))
+`)
+
+	must.Write(t, filepath.Join(dir, "own.csv"), "table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n")
 	return filepath.Join(dir, "own.yaml")
 }
 
@@ -38,12 +41,12 @@ func TestTableList(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir()) // a folder without runs
 	var list []papers.ListedTable
-	decodeOne(t, succeed(t, "table", "--json").out, &list)
+	clitest.JSON(t, clitest.OK(t, "table", "--json").Out, &list)
 	var short, all bytes.Buffer
 	must.OK(t, errors.Join(papers.PrintTables(&short, list), papers.PrintScales(&all, list)))
 	if long.Enabled() { // counting takes a second
-		for o, want := range map[outcome]string{succeed(t, "table"): short.String(), succeed(t, "table", "--all"): all.String()} {
-			if o.out != want || o.log != "" {
+		for o, want := range map[clitest.Outcome]string{clitest.OK(t, "table"): short.String(), clitest.OK(t, "table", "--all"): all.String()} {
+			if o.Out != want || o.Log != "" {
 				t.Errorf("unravel table shows other tables than with --json: %v", o)
 			}
 		}
@@ -79,23 +82,23 @@ func TestTableList(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	checkMistake(t, call(t, "table", "enriching-table2", "--all"), 2, "--all lists tables; want no name of one")
+	clitest.Mistake(t, clitest.Run(t, "table", "enriching-table2", "--all"), 2, "--all lists tables; want no name of one")
 }
 
 func TestTable(t *testing.T) {
 	long.NotShort(t)
-	o := succeed(t, "table", "enriching-table3")
+	o := clitest.OK(t, "table", "enriching-table3")
 	for _, want := range []string{"30 of 30 printed cells reproduced (quick scale, 5 seeds)\n",
 		"\nrotation      0.218   0.513   0.805   0.047   0.635\n", "\n  paper       0.22    0.51    0.80    0.05    0.64\n"} {
-		if !strings.Contains(o.out, want) {
-			t.Errorf("no %q in\n%s", want, o.out)
+		if !strings.Contains(o.Out, want) {
+			t.Errorf("no %q in\n%s", want, o.Out)
 		}
 	}
-	if !strings.HasPrefix(o.log, "computed in ") || strings.Count(o.log, "\n") != 1 {
-		t.Errorf("log %q", o.log)
+	if !strings.HasPrefix(o.Log, "computed in ") || strings.Count(o.Log, "\n") != 1 {
+		t.Errorf("log %q", o.Log)
 	}
 	var result tables.Result
-	decodeOne(t, succeed(t, "table", "--json", "enriching-table4", "--scale", "full").out, &result)
+	clitest.JSON(t, clitest.OK(t, "table", "--json", "enriching-table4", "--scale", "full").Out, &result)
 	if result.Name != "enriching-table4" || result.Scale != "full" || result.Seeds != 100 || len(result.Rows) != 6 || result.Reproduced != 30 {
 		t.Errorf("%+v", result)
 	}
@@ -104,9 +107,9 @@ func TestTable(t *testing.T) {
 // A user's table can be written to files, with equal bytes every time.
 func TestTableOut(t *testing.T) {
 	own, out := ownTable(t), filepath.Join(t.TempDir(), "new", "folder")
-	o := succeed(t, "table", own, "--out", out)
-	if !strings.Contains(o.out, "0 of 1 printed cells reproduced") || !strings.Contains(o.out, "1.000!") ||
-		!strings.Contains(o.log, "written to "+out) {
+	o := clitest.OK(t, "table", own, "--out", out)
+	if !strings.Contains(o.Out, "0 of 1 printed cells reproduced") || !strings.Contains(o.Out, "1.000!") ||
+		!strings.Contains(o.Log, "written to "+out) {
 		t.Error(o)
 	}
 	files, err := os.ReadDir(out)
@@ -120,7 +123,7 @@ func TestTableOut(t *testing.T) {
 			t.Errorf("own.%s lacks the printed value:\n%s", extension, first[extension])
 		}
 	}
-	succeed(t, "table", own, "--out", out)
+	clitest.OK(t, "table", own, "--out", out)
 	for extension, text := range first {
 		if !bytes.Equal(text, must.Read(t, filepath.Join(out, "own."+extension))) {
 			t.Errorf("own.%s differs the second time", extension)
@@ -129,35 +132,50 @@ func TestTableOut(t *testing.T) {
 }
 
 func TestTableMistakes(t *testing.T) {
-	checkMistake(t, call(t, "table", "enriching-tabel2"), 2, `there is no table "enriching-tabel2"; did you mean "enriching-table2"?`)
-	checkMistake(t, call(t, "table", "none.yaml"), 2, "table none.yaml: ")
-	checkMistake(t, call(t, "table", "enriching-table3", "--scale", "huge"), 2, "--scale")
-	checkMistake(t, call(t, "table", "--no-run"), 2, "--out and --no-run belong to a table")
-	checkMistake(t, call(t, "table", "--real"), 2, "belong to a table")
-	checkMistake(t, call(t, "table", "enriching-table3", "--real"), 2, "--real: no run of the table enriching-table3")
+	clitest.Mistake(t, clitest.Run(t, "table", "enriching-tabel2"), 2, `there is no table "enriching-tabel2"; did you mean "enriching-table2"?`)
+	clitest.Mistake(t, clitest.Run(t, "table", "none.yaml"), 2, "table none.yaml: ")
+	clitest.Mistake(t, clitest.Run(t, "table", "enriching-table3", "--scale", "huge"), 2, "--scale")
+	clitest.Mistake(t, clitest.Run(t, "table", "--no-run"), 2, "--out and --no-run belong to a table")
+	clitest.Mistake(t, clitest.Run(t, "table", "--real"), 2, "belong to a table")
+	clitest.Mistake(t, clitest.Run(t, "table", "enriching-table3", "--real"), 2, "--real: no run of the table enriching-table3")
 	for _, args := range [][]string{{"--data", "real"}, {"enriching-table3", "--data=twin"}} {
-		checkMistake(t, call(t, append([]string{"table"}, args...)...), 2, "--data is a folder; want --real")
+		clitest.Mistake(t, clitest.Run(t, append([]string{"table"}, args...)...), 2, "--data is a folder; want --real")
 	}
 	own := ownTable(t)
 	text := string(must.Read(t, own))
-	writeFile(t, own, []byte(strings.Replace(text, "exp(-x)", "exp(x)", 1)))
-	checkMistake(t, call(t, "table", own), 2, own+":6:35: columns.0.transform", `unknown transform "exp(x)"`)
-	writeFile(t, own, []byte(text))
+	must.Write(t, own, strings.Replace(text, "exp(-x)", "exp(x)", 1))
+	clitest.Mistake(t, clitest.Run(t, "table", own), 2, own+":6:35: columns.0.transform", `unknown transform "exp(x)"`)
+	must.Write(t, own, text)
 	file := filepath.Join(t.TempDir(), "file")
-	writeFile(t, file, nil)
-	checkMistake(t, call(t, "table", own, "--out", file), 1, file)
+	must.Write(t, file, "")
+	clitest.Mistake(t, clitest.Run(t, "table", own, "--out", file), 1, file)
 	reference := strings.TrimSuffix(own, ".yaml") + ".csv"
-	writeFile(t, reference, bytes.TrimSuffix(must.Read(t, reference), []byte(",,\n")))
-	checkMistake(t, call(t, "table", own), 1, reference+":2: the last line does not end with a line break: the file may be cut off")
+	must.Write(t, reference, bytes.TrimSuffix(must.Read(t, reference), []byte(",,\n")))
+	clitest.Mistake(t, clitest.Run(t, "table", own), 1, reference+":2: the last line does not end with a line break: the file may be cut off")
 	must.OK(t, os.Remove(reference))
-	checkMistake(t, call(t, "table", own), 2, reference+": ")
+	clitest.Mistake(t, clitest.Run(t, "table", own), 2, reference+": ")
 }
 
 func TestTableStopped(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, log bytes.Buffer
-	if code := Run(ctx, []string{"table", "enriching-table2"}, &out, &log); code != ui.ExitStopped || out.Len() > 0 {
+	if code := cli.Run(ctx, []string{"table", "enriching-table2"}, &out, &log); code != ui.ExitStopped || out.Len() > 0 {
 		t.Errorf("exit code %d, %s, %s", code, out.String(), log.String())
+	}
+}
+
+// The name of a table follows the rules for names of runs, because file names contain it.
+func TestTableName(t *testing.T) {
+	dir := t.TempDir()
+	table := ownTable(t)
+	for _, name := range []string{"../../evil", "a/b", "..", "''", "/evil"} {
+		text := strings.Replace(string(must.Read(t, table)), "name: ", "name: "+name+" #", 1)
+		bad := filepath.Join(filepath.Dir(table), "bad.yaml")
+		must.Write(t, bad, text)
+		clitest.Mistake(t, clitest.Run(t, "table", bad, "--out", filepath.Join(dir, "out")), 2, bad+":", "is not a folder's name")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("there are files: %v, %v", entries, err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/unravel-ml/unravel/cli"
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 
 	"golang.org/x/sys/unix"
 
@@ -51,7 +54,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 		_, _ = io.Copy(&text, control) // it ends with an error when the terminal closes
 		close(drawn)
 	}()
-	code := Run(context.Background(), args, terminal, terminal)
+	code := cli.Run(context.Background(), args, terminal, terminal)
 	must.OK(t, terminal.Close())
 	<-drawn
 	if code != 0 {
@@ -63,7 +66,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 // On a terminal, a table asks before it trains at a large scale.
 func TestTableAsks(t *testing.T) {
 	long.NotShort(t)
-	file, dir := writeSweep(t, "")
+	file, dir := clitest.WriteSweep(t, "")
 	own := writeOwnTable(t, filepath.Dir(file))
 	withFull(t, own)
 	const question = "the table own trains at the scale full: 3 of 3 runs to make, in an unknown time? [y/N] "
@@ -84,7 +87,7 @@ func TestTableAsks(t *testing.T) {
 // After training, the screen shows the last losses and the current work, without long pauses.
 func TestProgressOnTerminal(t *testing.T) {
 	long.NotShort(t)
-	text := onTerminal(t, 80, "train", tinyFile(t), "train.figures=true", "--run", filepath.Join(t.TempDir(), "run"))
+	text := onTerminal(t, 80, "train", clitest.TinyFile(t), "train.figures=true", "--run", filepath.Join(t.TempDir(), "run"))
 	for _, want := range []string{`\repoch 1/3  loss [0-9.]+ +\d+% \|`, `\repoch 3/3  supervised loss .*; unsupervised loss .* images/s\r\n`,
 		`\rencoding images +0% \|.*0/256`, `\rdecoding images +0% \|`, `\rmeasuring dlsbd +0% \|.*0/1`, `\rdrawing losses +0% \|.*0/15`, `[\r\n]finished 3 epochs`} {
 		if !regexp.MustCompile(want).MatchString(text) {
@@ -103,14 +106,14 @@ func TestProgressOnTerminal(t *testing.T) {
 func TestMixedRuns(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
-	writeFile(t, "tiny.yaml", []byte(tiny))
+	must.Write(t, "tiny.yaml", clitest.Tiny)
 	vae := "model={vae: {latent: 3, encoder: {mlp: {hidden: [8]}}}}"
 	for _, args := range [][]string{
 		{}, {"seed=2"}, {vae, "supervision=none", "losses=[reconstruction, {kl: {weight: 4}}]", "metrics=[mig, sap, modularity, code-spread, total-correlation, wasserstein-correlation, irs]"},
 		{vae, "model.vae.latent=4", "supervision=none", "losses=[reconstruction, kl]", "train.warmup=1"},
 		{"dataset={arrow: {size: 16, hues: 4, rotations: 4}}", "supervision.pairs.count=8"},
 	} {
-		succeed(t, append([]string{"train", "tiny.yaml", "train.epochs=0"}, args...)...)
+		clitest.OK(t, append([]string{"train", "tiny.yaml", "train.epochs=0"}, args...)...)
 	}
 	wide := onTerminal(t, 400, "runs")
 	header := strings.Join(strings.Fields(strings.SplitN(wide, "\n", 2)[0]), " ")
@@ -139,17 +142,17 @@ func TestMixedRuns(t *testing.T) {
 		!strings.Contains(text, "  supervision") || !strings.Contains(text, "dlsbd") {
 		t.Errorf("what matters most is missing: %s", text)
 	}
-	if o := succeed(t, "runs", "--csv", "--filter", "model=vae", "--filter", "supervision=none"); strings.Count(o.out, "\n") != 3 {
+	if o := clitest.OK(t, "runs", "--csv", "--filter", "model=vae", "--filter", "supervision=none"); strings.Count(o.Out, "\n") != 3 {
 		t.Error(o)
 	}
-	if o := succeed(t, "runs", "--by", "dataset"); len(strings.SplitN(o.out, "\n", 2)[0]) > ui.PlainWidth ||
-		!strings.Contains(o.log, "there is no room for ") {
+	if o := clitest.OK(t, "runs", "--by", "dataset"); len(strings.SplitN(o.Out, "\n", 2)[0]) > ui.PlainWidth ||
+		!strings.Contains(o.Log, "there is no room for ") {
 		t.Error(o)
 	}
 	for key, want := range map[string]string{"epochs": "train.epochs", "sede": "seed", "latent": "model.vae.latent",
 		"vae.latnet": "model.vae.latent", "dlsb": "dlsbd", "pairs.count": "supervision.pairs.count"} {
-		checkMistake(t, call(t, "runs", "--filter", key+"=1"), 2, `no run has "`+key+`"; did you mean "`+
+		clitest.Mistake(t, clitest.Run(t, "runs", "--filter", key+"=1"), 2, `no run has "`+key+`"; did you mean "`+
 			want+`"? --csv has the names of all columns`)
-		checkMistake(t, call(t, "runs", "--by", key), 2, `did you mean "`+want+`"?`)
+		clitest.Mistake(t, clitest.Run(t, "runs", "--by", key), 2, `did you mean "`+want+`"?`)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
@@ -22,10 +23,10 @@ import (
 // An export in either layout, imported again, gives the same codes bit for bit, and training continues from there.
 func TestExportImport(t *testing.T) {
 	long.NotShort(t)
-	dir, here := finished(t), t.TempDir()
+	dir, here := clitest.Finished(t), t.TempDir()
 	codes := func(run string) []byte {
 		out := filepath.Join(here, "codes.npy")
-		succeed(t, "encode", "--run", run, "--out", out)
+		clitest.OK(t, "encode", "--run", run, "--out", out)
 		return must.Read(t, out)
 	}
 	want := codes(dir)
@@ -35,7 +36,7 @@ func TestExportImport(t *testing.T) {
 			File, Format, Layout string
 			Tensors, Elements    int
 		}
-		decodeOne(t, succeed(t, "export", "--run", dir, "--layout", layout, "--out", file, "--json").out, &written)
+		clitest.JSON(t, clitest.OK(t, "export", "--run", dir, "--layout", layout, "--out", file, "--json").Out, &written)
 		if written.File != file || written.Format != "safetensors" || written.Layout != layout || written.Tensors == 0 {
 			t.Errorf("export: %+v", written)
 		}
@@ -44,25 +45,25 @@ func TestExportImport(t *testing.T) {
 			Tensors, Elements int
 			Missing, Unknown  []string
 		}
-		decodeOne(t, succeed(t, "import", "--from", file, "--run", run, "--json").out, &read)
+		clitest.JSON(t, clitest.OK(t, "import", "--from", file, "--run", run, "--json").Out, &read)
 		if read.Run != run || read.Tensors != written.Tensors || read.Elements != written.Elements || len(read.Missing)+len(read.Unknown) > 0 {
 			t.Errorf("import: %+v of %+v", read, written)
 		}
 		if !bytes.Equal(codes(run), want) {
 			t.Errorf("layout %s: codes are not those of the run", layout)
 		}
-		succeed(t, "eval", "--run", run)
+		clitest.OK(t, "eval", "--run", run)
 	}
 	half, again := filepath.Join(here, "half.safetensors"), filepath.Join(here, "again.safetensors")
-	succeed(t, "export", "--run", dir, "--half", "--out", half)
-	succeed(t, "import", "--from", half, "--run", filepath.Join(here, "half"))
-	succeed(t, "export", "--run", filepath.Join(here, "half"), "--half", "--out", again)
+	clitest.OK(t, "export", "--run", dir, "--half", "--out", half)
+	clitest.OK(t, "import", "--from", half, "--run", filepath.Join(here, "half"))
+	clitest.OK(t, "export", "--run", filepath.Join(here, "half"), "--half", "--out", again)
 	if text := must.Read(t, half); !bytes.Equal(text, must.Read(t, again)) ||
 		!bytes.Contains(text, []byte(`"dtype":"F16"`)) || bytes.Contains(text, []byte(`"dtype":"F32"`)) {
 		t.Error("rounded weights change when they are rounded again, or are not float16")
 	}
 	run := filepath.Join(here, "unravel")
-	if o := succeed(t, "train", "--run", run, "--resume"); !strings.Contains(o.log, "continuing after step 0") {
+	if o := clitest.OK(t, "train", "--run", run, "--resume"); !strings.Contains(o.Log, "continuing after step 0") {
 		t.Errorf("training did not continue: %v", o)
 	}
 	if bytes.Equal(codes(run), want) {
@@ -72,13 +73,13 @@ func TestExportImport(t *testing.T) {
 
 // Exports without --out go into the run's folder, named by part.
 func TestExportFiles(t *testing.T) {
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	for args, file := range map[string]string{
 		"": "weights.safetensors", "--part decoder": "decoder.safetensors", "--format onnx": "encoder.onnx", "--format onnx --part decoder --layout pytorch": "decoder.onnx",
 	} {
-		o := succeed(t, append([]string{"export", "--run", dir}, strings.Fields(args)...)...)
+		o := clitest.OK(t, append([]string{"export", "--run", dir}, strings.Fields(args)...)...)
 		path := filepath.Join(dir, file)
-		if !strings.Contains(o.log, path) || o.out != "" {
+		if !strings.Contains(o.Log, path) || o.Out != "" {
 			t.Errorf("%s: %v", args, o)
 		}
 		data := must.Read(t, path)
@@ -101,16 +102,16 @@ func TestExportFiles(t *testing.T) {
 
 // In a foreign file, names are changed, 64-bit numbers are rounded, and errors name unsuitable tensors.
 func TestImportForeign(t *testing.T) {
-	dir, here := finished(t), t.TempDir()
+	dir, here := clitest.Finished(t), t.TempDir()
 	file := filepath.Join(here, "w.safetensors")
-	succeed(t, "export", "--run", dir, "--out", file)
+	clitest.OK(t, "export", "--run", dir, "--out", file)
 	change := func(name string, f func(*safetensors.File)) string {
 		w := must.Get(safetensors.ReadFile(file))(t)
 		w.Metadata = nil
 		f(w)
 		data := must.Get(safetensors.Encode(w))(t)
 		path := filepath.Join(here, name)
-		writeFile(t, path, data)
+		must.Write(t, path, data)
 		return path
 	}
 	config := filepath.Join(dir, rundir.Config)
@@ -119,7 +120,7 @@ func TestImportForeign(t *testing.T) {
 			w.Tensors[i].Name, w.Tensors[i].Data = "net."+x.Name, numeric.Convert[float64](x.Data.([]float32))
 		}
 	})
-	succeed(t, "import", config, "--from", double, "--run", filepath.Join(here, "a"), "--rename", "net.=")
+	clitest.OK(t, "import", config, "--from", double, "--run", filepath.Join(here, "a"), "--rename", "net.=")
 	less := change("less", func(w *safetensors.File) {
 		w.Tensors = append(slices.DeleteFunc(w.Tensors, func(x safetensors.Tensor) bool { return x.Name == "encoder/dense1/bias" }),
 			safetensors.Tensor{Name: "encoder/dense1/bais", Shape: []int{1}, Data: []float32{1}})
@@ -129,7 +130,7 @@ func TestImportForeign(t *testing.T) {
 		Tensors, Elements int
 		Missing, Unknown  []string
 	}
-	decodeOne(t, succeed(t, "import", config, "--from", less, "--run", filepath.Join(here, "b"), "--partial", "--json").out, &loaded)
+	clitest.JSON(t, clitest.OK(t, "import", config, "--from", less, "--run", filepath.Join(here, "b"), "--partial", "--json").Out, &loaded)
 	if !slices.Equal(loaded.Missing, []string{"encoder/dense1/bias"}) || !slices.Equal(loaded.Unknown, []string{"encoder/dense1/bais"}) {
 		t.Errorf("%+v", loaded)
 	}
@@ -147,7 +148,7 @@ func TestImportForeign(t *testing.T) {
 	damaged := filepath.Join(here, "damaged")
 	data := must.Read(t, file)
 	data[len(data)-1] ^= 1
-	writeFile(t, damaged, data)
+	must.Write(t, damaged, data)
 	new := filepath.Join(here, "new")
 	for _, c := range []struct {
 		args  string
@@ -167,18 +168,18 @@ func TestImportForeign(t *testing.T) {
 		{config + " --from " + file + " seed=x", 2, []string{"seed"}},
 		{config, 2, []string{"--from"}},
 	} {
-		checkMistake(t, call(t, append([]string{"import", "--run", new}, strings.Fields(c.args)...)...), c.code, c.words...)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"import", "--run", new}, strings.Fields(c.args)...)...), c.code, c.words...)
 	}
 	if _, err := os.Stat(new); err == nil {
 		t.Error("a failed import left a folder")
 	}
-	checkMistake(t, call(t, "import", "--run", dir, "--from", file), 1, "already contains a run", "want another folder")
+	clitest.Mistake(t, clitest.Run(t, "import", "--run", dir, "--from", file), 1, "already contains a run", "want another folder")
 }
 
 // The metadata suffices for a custom loader.
 func TestExportMetadata(t *testing.T) {
-	dir := finished(t)
-	succeed(t, "export", "--run", dir)
+	dir := clitest.Finished(t)
+	clitest.OK(t, "export", "--run", dir)
 	f := must.Get(safetensors.ReadFile(filepath.Join(dir, "weights.safetensors")))(t)
 	var networks map[string]struct {
 		Input, Output []int
@@ -224,11 +225,11 @@ func TestImportBatchNorm(t *testing.T) {
 	t.Chdir("testdata/batch-norm")
 	here := t.TempDir()
 	run, out := filepath.Join(here, "run"), filepath.Join(here, "codes.npy")
-	o := succeed(t, "import", "run.yaml", "--from", "weights.safetensors", "--layout", "pytorch", "--run", run)
-	if !strings.Contains(o.log, "encoder.norm1.num_batches_tracked") {
+	o := clitest.OK(t, "import", "run.yaml", "--from", "weights.safetensors", "--layout", "pytorch", "--run", run)
+	if !strings.Contains(o.Log, "encoder.norm1.num_batches_tracked") {
 		t.Errorf("no remark on the counter: %v", o)
 	}
-	succeed(t, "encode", "--run", run, "--out", out)
+	clitest.OK(t, "encode", "--run", run, "--out", out)
 	want := must.Get(npy.ReadFile[float32]("codes.npy"))(t)
 	got, err := npy.ReadFile[float32](out)
 	if err != nil || !slices.Equal(got.Shape, want.Shape) {
@@ -257,7 +258,7 @@ func TestImportBatchNorm(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := filepath.Join(here, "w.safetensors")
-		writeFile(t, file, data)
-		checkMistake(t, call(t, "import", "run.yaml", "--from", file, "--layout", "pytorch", "--run", filepath.Join(here, "no")), 1, c.words)
+		must.Write(t, file, data)
+		clitest.Mistake(t, clitest.Run(t, "import", "run.yaml", "--from", file, "--layout", "pytorch", "--run", filepath.Join(here, "no")), 1, c.words)
 	}
 }

@@ -100,13 +100,13 @@ func TestBegun(t *testing.T) {
 		"eval --codes codes.npy --factors factors.csv --metrics mig --option mig.bns=3", "compare runs/none codes.npy", "decode --run runs/none", "table none", "table --chekc 1", "table enriching-table3 --scale qick",
 		"sweep study.yaml --dry-run", "sweep none.yaml --dry-run", "mimosa --codes none.npy", "report --run runs/none", "runs runs/none", "serve runs/none --listen x",
 	} {
-		if o := begun(t, strings.Fields(line)...); o.code == 0 {
+		if o := begun(t, strings.Fields(line)...); o.Code == 0 {
 			t.Errorf("unravel %s: %v; want a mistake", line, o)
 		}
 	}
 	for _, line := range []string{"train train.figures=false", "train --dry-run",
 		"eval --codes codes.npy --factors factors.csv --metrics mig", "table enriching-table3"} {
-		if o := begun(t, strings.Fields(line)...); o.code != 0 {
+		if o := begun(t, strings.Fields(line)...); o.Code != 0 {
 			t.Errorf("unravel %s: %v", line, o)
 		}
 	}

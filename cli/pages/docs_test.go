@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/cli"
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
@@ -29,7 +28,7 @@ import (
 // their work begins.
 func TestDocs(t *testing.T) {
 	long.NotShort(t)
-	t.Setenv(asProgram, "1") // for the processes of sweeps
+	t.Setenv(clitest.AsProgram, "1") // for the processes of sweeps
 	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	list := pages(t)
 	writeShared(t, root)
@@ -46,7 +45,7 @@ func TestDocs(t *testing.T) {
 			copyShared(t, shared, text)
 			run := begun
 			if long.Enabled() || slices.Contains(wholePages, filepath.Base(page)) {
-				run = call
+				run = clitest.Run
 			}
 			writeSweeps(t, text)
 			writeFiles(t, root, text)
@@ -129,7 +128,7 @@ func shellWords(line string) (words []string) {
 }
 
 // runLine runs a command line that must succeed, with call or begun.
-func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) outcome) {
+func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) clitest.Outcome) {
 	t.Helper()
 	words := shellWords(line)
 	if !long.Enabled() {
@@ -155,7 +154,7 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 		words, into = words[:at], words[at+1]
 	}
 	if words[0] == "serve" || slices.Contains(words, "--serve") {
-		clitest.Served(t, cli.Run, words...)
+		clitest.Served(t, words...)
 		return
 	}
 	if slices.Contains(words, "--check") { // for Unravel's tables and configs, not the short ones here
@@ -164,15 +163,15 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 		defer t.Chdir(back)
 	}
 	if needed(words) {
-		run = call
+		run = clitest.Run
 	}
 	if words[0] == "table" && slices.Contains(words, "--scale") { // the ledger has no runs of the short tables here
 		words = append(words, "--yes")
 	}
 	o := run(t, words...)
-	must.Equal(t, o.code, 0, line, o)
+	must.Equal(t, o.Code, 0, line, o)
 	if into != "" {
-		must.Write(t, into, o.out)
+		must.Write(t, into, o.Out)
 		if strings.Contains(line, "list configs") { // the output is the whole experiment
 			must.Write(t, into, clitest.Short(t, strings.TrimSuffix(words[2], ".yaml")))
 		}

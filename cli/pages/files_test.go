@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -102,7 +103,7 @@ func runGo(t *testing.T, words []string) {
 		words = append([]string{program}, words[3:]...)
 	}
 	c := exec.Command(words[0], words[1:]...)
-	c.Env = append(os.Environ(), asProgram+"=")
+	c.Env = append(os.Environ(), clitest.AsProgram+"=")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", strings.Join(words, " "), err, out)
 	}

@@ -1,5 +1,5 @@
-// Package clitest has code shared by tests of the command line and of documentation pages. It writes data, shortens
-// Unravel's experiments, and reads served pages.
+// Package clitest has code shared by tests of the command line and of documentation pages. It runs command lines, also
+// as processes, writes data, shortens Unravel's experiments, and reads served pages.
 package clitest
 
 import (

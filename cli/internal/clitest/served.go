@@ -11,12 +11,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/cli"
 )
 
-// Heard is a log that calls a function once, when the log contains a given text.
+// Heard is a log that goroutines share. It calls a function once, when the log contains a given text.
 type Heard struct {
 	Wait string
-	Call func()
+	Call func() // nil: none
 
 	lock   sync.Mutex
 	text   bytes.Buffer
@@ -27,7 +29,7 @@ func (h *Heard) Write(p []byte) (int, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	n, err := h.text.Write(p)
-	if !h.called && strings.Contains(h.text.String(), h.Wait) {
+	if h.Call != nil && !h.called && strings.Contains(h.text.String(), h.Wait) {
 		h.called = true
 		h.Call()
 	}
@@ -42,11 +44,8 @@ func (h *Heard) String() string {
 
 var addressLine = regexp.MustCompile(`see (http://\S+)`)
 
-// Run is cli.Run, which this package must not import: cli's own tests use it.
-type Run func(ctx context.Context, args []string, stdout, stderr io.Writer) (code int)
-
 // Served runs a command line with a server until the test has read the page that the log names and the work is done.
-func Served(t *testing.T, run Run, args ...string) (log, page string) {
+func Served(t *testing.T, args ...string) (log, page string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -85,7 +84,7 @@ func Served(t *testing.T, run Run, args ...string) (log, page string) {
 	}
 	h.Call = func() { go read() }
 	var out bytes.Buffer
-	if code := run(ctx, args, &out, h); code != 0 {
+	if code := cli.Run(ctx, args, &out, h); code != 0 {
 		t.Errorf("unravel %s: code %d\n%s", strings.Join(args, " "), code, h)
 	}
 	return h.String(), page

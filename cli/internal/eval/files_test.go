@@ -1,59 +1,21 @@
-package cli
+package eval_test
 
 import (
-	"archive/zip"
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
-	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
-// measured is the output of --json for a metric.
-type measured struct {
-	Name, Better string
-	Notes        []string
-	Value        float64
-	Score        *float64
-	PerFactor    []float64 `json:"per_factor"`
-	Parts        []struct {
-		Name   string
-		Labels []string
-		Values []float64
-	}
-	Grids    []any
-	Interval *interval.Interval
-	Options  map[string]any
-	Like     []string
-	Basis    metrics.Basis
-	Scale    float64
-	Chance   *metrics.Chance
-}
-
-// fewTrees adds options for few rounds in metrics of boosted trees.
-func fewTrees(args ...string) []string {
-	return append(slices.Clone(args), "--option", "dci.rounds=2", "--option", "dci-regression.rounds=2")
-}
-
-// measure runs eval and returns its numbers and its log.
-func measure(t *testing.T, args ...string) (map[string]measured, string) {
-	t.Helper()
-	var result struct{ Metrics map[string]measured }
-	o := succeed(t, append([]string{"eval", "--json"}, args...)...)
-	decodeOne(t, o.out, &result)
-	return result.Metrics, o.log
-}
-
 // needNoLevels reports whether all measured metrics work without levels of factors.
-func needNoLevels(t *testing.T, all map[string]measured) bool {
+func needNoLevels(t *testing.T, all map[string]clitest.Measured) bool {
 	t.Helper()
 	for name := range all {
 		m := must.Get(metrics.Named(name))(t)
@@ -64,57 +26,40 @@ func needNoLevels(t *testing.T, all map[string]measured) bool {
 	return true
 }
 
-// mixedFiles writes codes with an ordinal factor, a continuous factor, and two columns for a circular factor.
-func mixedFiles(t *testing.T) {
-	t.Helper()
-	t.Chdir(t.TempDir())
-	var codes []float64
-	var table strings.Builder
-	table.WriteString("size;depth;angle\n")
-	for i := range 60 {
-		size, depth, turn := i%3, math.Sqrt(float64(i)), i%8
-		sin, cos := math.Sincos(2 * math.Pi * float64(turn) / 8)
-		codes = append(codes, float64(size), depth, cos, sin)
-		fmt.Fprintf(&table, "%d;%v;%d\n", size, depth, 45*turn)
-	}
-	writeNPY(t, "codes.npy", []int{60, 4}, codes)
-	writeFile(t, "factors.csv", []byte(table.String()))
-}
-
 func TestEvalTypes(t *testing.T) {
-	mixedFiles(t)
+	clitest.MixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
 
-	found, log := measure(t, with("--metrics", "mse,mig")...)
+	found, log := clitest.Measure(t, with("--metrics", "mse,mig")...)
 	must.Equal(t, log, "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types sets other kinds\n", "log")
-	named, log := measure(t, with("--metrics", "mse,mig", "--types", "ordinal,continuous,ordinal")...)
+	named, log := clitest.Measure(t, with("--metrics", "mse,mig", "--types", "ordinal,continuous,ordinal")...)
 	if log != "" || fmt.Sprint(found) == "" || named["mse"].Value != found["mse"].Value || named["mig"].Value != found["mig"].Value {
 		t.Errorf("the same kinds named: %v, want %v; log %q", named, found, log)
 	}
 	if e := named["mse"].PerFactor; len(e) != 3 || !(e[0] <= 1e-20) || !(e[1] <= 1e-20) || !(e[2] >= 0.01) {
 		t.Errorf("mse per factor %v: the exact values of depth were not used", e)
 	}
-	few, _ := measure(t, with("--metrics", "mse,mig", "--bins", "3")...)
+	few, _ := clitest.Measure(t, with("--metrics", "mse,mig", "--bins", "3")...)
 	if few["mse"].Value != found["mse"].Value || few["mig"].Value == found["mig"].Value {
 		t.Errorf("3 bins: %v, with 20 %v", few, found)
 	}
-	angular, log := measure(t, with("--metrics", "contraction-max", "--types", "discrete,ordinal,angular")...)
-	ordinal, _ := measure(t, with("--metrics", "contraction-max", "--types", "ordinal")...)
+	angular, log := clitest.Measure(t, with("--metrics", "contraction-max", "--types", "discrete,ordinal,angular")...)
+	ordinal, _ := clitest.Measure(t, with("--metrics", "contraction-max", "--types", "ordinal")...)
 	if log != "" || angular["contraction-max"].Value == ordinal["contraction-max"].Value {
 		t.Errorf("kinds change nothing: %v, %v; log %q", angular, ordinal, log)
 	}
-	checkMistake(t, call(t, append([]string{"eval"}, with("--metrics", "mse", "--types", "circular")...)...), 1,
+	clitest.Mistake(t, clitest.Run(t, append([]string{"eval"}, with("--metrics", "mse", "--types", "circular")...)...), 1,
 		"factors.csv: factor depth: the circular values 0, 1, ", "are not evenly spaced; want their period, such as circular:360")
 }
 
 // The metrics `all` omit unsuitable metrics and measure the rest.
 func TestEvalLeftOut(t *testing.T) {
 	long.NotShort(t)
-	mixedFiles(t)
+	clitest.MixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	for _, args := range [][]string{files, append(files, "--metrics", "all")} {
-		all, log := measure(t, fewTrees(args...)...)
+		all, log := clitest.Measure(t, clitest.FewTrees(args...)...)
 		if _, ok := all["dlsbd"]; ok || !strings.Contains(log, "left out: metric dlsbd: ") ||
 			!strings.Contains(log, "left out: metric dlsbd-workshop: ") {
 			t.Errorf("%v: %v, log %s", args, all, log)
@@ -133,26 +78,26 @@ func TestEvalLeftOut(t *testing.T) {
 		}
 	}
 	// constant factors do not stop other metrics
-	writeFile(t, "factors.csv", []byte(strings.Repeat("7\n", 60)))
-	if all, log := measure(t, files...); len(all) < 5 || !strings.Contains(log, "left out: metric mig: every factor has only one level") {
+	must.Write(t, "factors.csv", strings.Repeat("7\n", 60))
+	if all, log := clitest.Measure(t, files...); len(all) < 5 || !strings.Contains(log, "left out: metric mig: every factor has only one level") {
 		t.Errorf("a constant factor: %v, log %s", all, log)
 	}
 }
 
 func TestEvalBlocks(t *testing.T) {
-	mixedFiles(t)
+	clitest.MixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal"}
-	right, _ := measure(t, append(files, "--metrics", "radius,mse", "--blocks", "0; 1;2-3")...)
+	right, _ := clitest.Measure(t, append(files, "--metrics", "radius,mse", "--blocks", "0; 1;2-3")...)
 	if r := right["radius"]; r.PerFactor[0] != 0 || r.PerFactor[1] != 0 || !(r.PerFactor[2] <= 1e-12) || len(right) != 2 {
 		t.Errorf("right blocks: %+v", right)
 	}
-	wrong, _ := measure(t, append(files, "--metrics", "radius", "--blocks", "1;0,3;2")...)
+	wrong, _ := clitest.Measure(t, append(files, "--metrics", "radius", "--blocks", "1;0,3;2")...)
 	if r := wrong["radius"]; !(r.PerFactor[0] > 1) || r.PerFactor[1] != 0 || !(r.PerFactor[2] <= 1e-12) {
 		t.Errorf("wrong blocks: %+v", wrong)
 	}
-	dir := finished(t)
-	first, _ := measure(t, "--run", dir, "--metrics", "mpd", "--blocks", "0,1;2,3")
-	ranges, _ := measure(t, "--run", dir, "--metrics", "mpd", "--blocks", "0-1;2-3")
+	dir := clitest.Finished(t)
+	first, _ := clitest.Measure(t, "--run", dir, "--metrics", "mpd", "--blocks", "0,1;2,3")
+	ranges, _ := clitest.Measure(t, "--run", dir, "--metrics", "mpd", "--blocks", "0-1;2-3")
 	if first["mpd"].Value != ranges["mpd"].Value || !(first["mpd"].Value > 0) {
 		t.Errorf("blocks of a run: %v, %v", first, ranges)
 	}
@@ -160,14 +105,14 @@ func TestEvalBlocks(t *testing.T) {
 
 // Without --blocks, eval does not group columns, even if their number fits.
 func TestEvalAssigns(t *testing.T) {
-	mixedFiles(t)
-	writeFile(t, "two.csv", []byte("a,b\n"+strings.Repeat("0,0\n1,0\n0,1\n1,1\n", 3)))
+	clitest.MixedFiles(t)
+	must.Write(t, "two.csv", "a,b\n"+strings.Repeat("0,0\n1,0\n0,1\n1,1\n", 3))
 	var codes strings.Builder
 	for i := range 12 {
 		fmt.Fprintf(&codes, "%d,%d,%d,%d\n", i/4, i/2%2, 7, i%2)
 	}
-	writeFile(t, "four.csv", []byte(codes.String()))
-	all, _ := measure(t, "--codes", "four.csv", "--factors", "two.csv", "--metrics", "variance")
+	must.Write(t, "four.csv", codes.String())
+	all, _ := clitest.Measure(t, "--codes", "four.csv", "--factors", "two.csv", "--metrics", "variance")
 	if v := all["variance"]; v.Value != 0 || len(v.Parts) < 2 || fmt.Sprint(v.Parts[1].Values) != "[3 1]" {
 		t.Errorf("best columns: %+v", v)
 	}
@@ -176,18 +121,18 @@ func TestEvalAssigns(t *testing.T) {
 		{"variance", "--option", "variance.codes={a: [0, 2], b: [1]}"},
 		{"variance: {assign: order}", "--option", "variance.codes={a: [0, 2], b: [1]}", "--blocks", "3;1"},
 	} {
-		all, _ = measure(t, append([]string{"--codes", "four.csv", "--factors", "two.csv", "--metrics"}, args...)...)
+		all, _ = clitest.Measure(t, append([]string{"--codes", "four.csv", "--factors", "two.csv", "--metrics"}, args...)...)
 		if v := all["variance"]; fmt.Sprint(v.PerFactor) != fmt.Sprint([]float64{2. / 3, 0}) {
 			t.Errorf("%v: %+v; want the variances of columns 0 and 1", args, v)
 		}
 	}
-	writeFile(t, "swapped.csv", []byte("b,a\n"+strings.Repeat("0,0\n0,1\n1,0\n1,1\n", 3)))
-	all, _ = measure(t, "--codes", "swapped.csv", "--factors", "two.csv", "--metrics", "variance")
+	must.Write(t, "swapped.csv", "b,a\n"+strings.Repeat("0,0\n0,1\n1,0\n1,1\n", 3))
+	all, _ = clitest.Measure(t, "--codes", "swapped.csv", "--factors", "two.csv", "--metrics", "variance")
 	const note = "factors get the columns in order; with assign: best the value is 0 (columns of factors: a 1, b 0)"
 	if v := all["variance"]; v.Value != 0.5 || !slices.Contains(v.Notes, note) {
 		t.Errorf("one column each, in order: %+v; want the note %s", all, note)
 	}
-	all, _ = measure(t, "--codes", "two.csv", "--factors", "two.csv", "--metrics", "variance")
+	all, _ = clitest.Measure(t, "--codes", "two.csv", "--factors", "two.csv", "--metrics", "variance")
 	if v := all["variance"]; v.Value != 0 || v.Notes != nil {
 		t.Errorf("columns in the order of the factors: %+v; want no note", v)
 	}
@@ -196,20 +141,20 @@ func TestEvalAssigns(t *testing.T) {
 // --option takes the keys of a config.
 func TestEvalOption(t *testing.T) {
 	long.NotShort(t)
-	mixedFiles(t)
+	clitest.MixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal"}
-	plain, _ := measure(t, append(files, "--metrics", "med,mig")...)
-	some, _ := measure(t, append(files, "--metrics", "med,mig", "--option", "med.k=1", "--option", "med.log=natural",
+	plain, _ := clitest.Measure(t, append(files, "--metrics", "med,mig")...)
+	some, _ := clitest.Measure(t, append(files, "--metrics", "med,mig", "--option", "med.k=1", "--option", "med.log=natural",
 		"--option", "mig.bins=3")...)
 	if some["mig"].Value == plain["mig"].Value || some["med"].Value == plain["med"].Value ||
 		len(some["med"].Parts) != len(plain["med"].Parts)+1 {
 		t.Errorf("%+v, with options %+v", plain, some)
 	}
-	if both, _ := measure(t, append(files, "--metrics",
+	if both, _ := clitest.Measure(t, append(files, "--metrics",
 		"mig, mig: {bins: 3}")...); both["mig"].Value != plain["mig"].Value || both["mig-2"].Value != some["mig"].Value {
 		t.Errorf("a repeated metric: %+v", both)
 	}
-	if all, _ := measure(t, fewTrees(append(files, "--option",
+	if all, _ := clitest.Measure(t, clitest.FewTrees(append(files, "--option",
 		"downstream.sizes=[30]")...)...); len(all["downstream"].Grids) != 1 || len(all["downstream"].Notes) != 0 {
 		t.Errorf("%+v", all["downstream"])
 	}
@@ -217,18 +162,18 @@ func TestEvalOption(t *testing.T) {
 		"med": "want METRIC.KEY=VALUE", "k=3": "want METRIC.KEY=VALUE", "med.k=-1": "k: -1 is negative", "med.kk=1": `did you mean "k"?`, "med.k=x": "k", "dci.bins=3": "dci is not among --metrics",
 		"med.k=[": "--option", "med.k=1, bins: 3}": "--option", "med.k=1\nx: 3": "want METRIC.KEY=VALUE",
 	} {
-		checkMistake(t, call(t, append([]string{"eval", "--metrics", "med", "--option", option}, files...)...), 2, want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"eval", "--metrics", "med", "--option", option}, files...)...), 2, want)
 	}
-	checkMistake(t, call(t, append([]string{"eval", "--option", "x.k=1"}, files...)...), 2, "x is not among --metrics")
-	checkMistake(t, call(t, "eval", "--run", "x", "--option", "med.k=1"), 2, "--option belongs to --metrics")
+	clitest.Mistake(t, clitest.Run(t, append([]string{"eval", "--option", "x.k=1"}, files...)...), 2, "x is not among --metrics")
+	clitest.Mistake(t, clitest.Run(t, "eval", "--run", "x", "--option", "med.k=1"), 2, "--option belongs to --metrics")
 }
 
 func TestEvalOut(t *testing.T) {
 	long.NotShort(t)
-	mixedFiles(t)
+	clitest.MixedFiles(t)
 	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,circular"}
-	o := succeed(t, append(files, "--metrics", "mig,mpd", "--json", "--out", "deep/out")...)
-	if o.log != "2 metrics with tables and figures in deep/out\n" || o.out != string(must.Read(t, "deep/out/metrics.json")) {
+	o := clitest.OK(t, append(files, "--metrics", "mig,mpd", "--json", "--out", "deep/out")...)
+	if o.Log != "2 metrics with tables and figures in deep/out\n" || o.Out != string(must.Read(t, "deep/out/metrics.json")) {
 		t.Errorf("%v", o)
 	}
 	first := map[string][]byte{}
@@ -245,25 +190,25 @@ func TestEvalOut(t *testing.T) {
 	if len(lines) != 3 || !strings.HasSuffix(lines[1], ",higher,") || !strings.Contains(lines[2], ",lower,0.") {
 		t.Errorf("metrics.csv: %q", lines)
 	}
-	succeed(t, append(files, "--metrics", "mig,mpd", "--out", "deep/out")...) // overwrites it
+	clitest.OK(t, append(files, "--metrics", "mig,mpd", "--out", "deep/out")...) // overwrites it
 	for name, want := range first {
 		must.Equal(t, string(must.Read(t, "deep/out/"+name)), string(want), name, "the same evaluation writes other bytes")
 	}
-	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy is a file; want a folder")
-	writeFile(t, "deep/out/mine.csv", []byte("mine"))
-	succeed(t, append(files, "--metrics", "sap", "--out", "deep/out")...)
+	clitest.Mistake(t, clitest.Run(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy is a file; want a folder")
+	must.Write(t, "deep/out/mine.csv", "mine")
+	clitest.OK(t, append(files, "--metrics", "sap", "--out", "deep/out")...)
 	if ui.Exists("deep/out/mig-mutual_information.csv") || ui.Exists("deep/out/mig-mutual_information.png") ||
 		!ui.Exists("deep/out/metrics.csv") || !ui.Exists("deep/out/mine.csv") {
 		t.Error("the folder does not have this evaluation's files and one's own alone")
 	}
-	writeFile(t, "deep/out/made-by-eval.txt", []byte("mine"))
-	checkMistake(t, call(t, append(files, "--metrics", "sap", "--out", "deep/out")...), 1,
+	must.Write(t, "deep/out/made-by-eval.txt", "mine")
+	clitest.Mistake(t, clitest.Run(t, append(files, "--metrics", "sap", "--out", "deep/out")...), 1,
 		"made-by-eval.txt is no list of files that unravel has made; want another folder")
-	ofRun := []string{"eval", "--run", finished(t), "--out", "run"}
+	ofRun := []string{"eval", "--run", clitest.Finished(t), "--out", "run"}
 	if !long.Enabled() {
 		ofRun = append(ofRun, "--metrics", "dlsbd,manipulation")
 	}
-	succeed(t, ofRun...)
+	clitest.OK(t, ofRun...)
 	if !strings.Contains(string(must.Read(t, "run/metrics.csv")), "dlsbd,") {
 		t.Error("a run's metrics are not written")
 	}
@@ -274,48 +219,32 @@ func TestEvalOut(t *testing.T) {
 	if ui.Exists("run/med-selected.png") {
 		t.Error("columns are chosen by med, which is not measured")
 	}
-	succeed(t, "eval", "--run", finished(t), "--out", "run", "--metrics", "med")
+	clitest.OK(t, "eval", "--run", clitest.Finished(t), "--out", "run", "--metrics", "med")
 	if !strings.HasPrefix(string(must.Read(t, "run/med-selected.png")), "\x89PNG") {
 		t.Error("the columns that med chooses are not drawn")
 	}
 	// only matrices of columns and factors, with the best column first, and empty fields for omitted columns
-	succeed(t, append(files, "--metrics", "irs,mutual-information,sap", "--out", "ranks")...)
+	clitest.OK(t, append(files, "--metrics", "irs,mutual-information,sap", "--out", "ranks")...)
 	ranks := strings.Split(strings.TrimSpace(string(must.Read(t, "ranks/ranks.csv"))), "\n")
 	if len(ranks) != 7 || !strings.HasPrefix(ranks[1], "irs,irs,size,z0,") || !strings.HasPrefix(ranks[5], "sap,score,depth,z1,") {
 		t.Errorf("ranks.csv: %q", ranks)
 	}
-	writeFile(t, "constant.csv", []byte(strings.Repeat("1,5,1\n2,5,1\n", 30)))
-	succeed(t, "eval", "--codes", "constant.csv", "--factors", "constant.csv", "--metrics", "irs", "--out", "constant")
+	must.Write(t, "constant.csv", strings.Repeat("1,5,1\n2,5,1\n", 30))
+	clitest.OK(t, "eval", "--codes", "constant.csv", "--factors", "constant.csv", "--metrics", "irs", "--out", "constant")
 	if got := string(must.Read(t, "constant/ranks.csv")); !strings.Contains(got, "irs,irs,factor0,z0,,\n") {
 		t.Errorf("ranks.csv: %s", got)
 	}
-	writeFile(t, "flat.csv", []byte(strings.Repeat("1,5\n", 60)))
-	succeed(t, "eval", "--codes", "constant.csv", "--factors", "flat.csv", "--metrics", "irs", "--out", "flat")
+	must.Write(t, "flat.csv", strings.Repeat("1,5\n", 60))
+	clitest.OK(t, "eval", "--codes", "constant.csv", "--factors", "flat.csv", "--metrics", "irs", "--out", "flat")
 	if ui.Exists("flat/approximation.png") {
 		t.Error("codes are approximated by functions of factors that never vary")
 	}
 	// many rows and factors
-	writeFile(t, "many.csv", []byte(strings.Repeat("1,2,3,4,5,6,7,8,9\n2,1,2,1,2,1,2,1,2\n", 1100)))
-	succeed(t, "eval", "--codes", "many.csv", "--factors", "many.csv", "--metrics", "mse", "--out", "many")
+	must.Write(t, "many.csv", strings.Repeat("1,2,3,4,5,6,7,8,9\n2,1,2,1,2,1,2,1,2\n", 1100))
+	clitest.OK(t, "eval", "--codes", "many.csv", "--factors", "many.csv", "--metrics", "mse", "--out", "many")
 	if ui.Exists("many/manipulation.csv") {
 		t.Error("factors that never move alone are manipulated")
 	}
-}
-
-// writeNPZ writes tables of numbers as named arrays of an archive.
-func writeNPZ(t *testing.T, file string, arrays map[string][][]float64) {
-	t.Helper()
-	var archive bytes.Buffer
-	w := zip.NewWriter(&archive)
-	for name, rows := range arrays {
-		to, err := w.Create(name + ".npy")
-		if err == nil {
-			err = npy.Write(to, []int{len(rows), len(rows[0])}, slices.Concat(rows...))
-		}
-		must.OK(t, err)
-	}
-	must.OK(t, w.Close())
-	writeFile(t, file, archive.Bytes())
 }
 
 // eval finds codes and factors in one archive. The values equal docs/faq.md.
@@ -329,10 +258,10 @@ func TestEvalOneArchive(t *testing.T) {
 		s1, c1 := math.Sincos(math.Pi / 8 * y[1])
 		circles = append(circles, []float64{c0, s0, c1, s1})
 	}
-	writeNPZ(t, "levels.npz", map[string][][]float64{"codes": levels, "factors": levels})
-	writeNPZ(t, "circles.npz", map[string][][]float64{"z": circles, "factors": levels})
-	writeNPZ(t, "codes.npz", map[string][][]float64{"codes": circles})
-	writeNPZ(t, "factors.npz", map[string][][]float64{"factors": circles})
+	clitest.WriteNPZ(t, "levels.npz", map[string][][]float64{"codes": levels, "factors": levels})
+	clitest.WriteNPZ(t, "circles.npz", map[string][][]float64{"z": circles, "factors": levels})
+	clitest.WriteNPZ(t, "codes.npz", map[string][][]float64{"codes": circles})
+	clitest.WriteNPZ(t, "factors.npz", map[string][][]float64{"factors": circles})
 	for _, c := range []struct {
 		args, metric string
 		want         string
@@ -344,13 +273,13 @@ func TestEvalOneArchive(t *testing.T) {
 		{"--codes circles.npz:z --types circular,circular", "dlsbd", "0.00"},
 		{"--codes circles.npz:z --types circular,circular", "med", "1.00"},
 	} {
-		m, _ := measure(t, append(strings.Fields(c.args), "--metrics", c.metric)...)
+		m, _ := clitest.Measure(t, append(strings.Fields(c.args), "--metrics", c.metric)...)
 		must.Equal(t, fmt.Sprintf("%.2f", m[c.metric].Value), c.want, c.args, c.metric)
 	}
 	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // there are no factors beside these
-		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2,
+		clitest.Mistake(t, clitest.Run(t, "eval", "--codes", codes, "--metrics", "mig"), 2,
 			"takes the factors of the rows with --factors", "the array factors of the codes' file")
 	}
-	checkMistake(t, call(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1,
+	clitest.Mistake(t, clitest.Run(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1,
 		"metric dlsbd: there is no circular factor; want at least one; eval takes the kinds of factors with --types, such as --types circular")
 }

@@ -1,4 +1,4 @@
-package cli
+package eval_test
 
 import (
 	"math"
@@ -15,7 +15,7 @@ func TestEvalHierarchy(t *testing.T) {
 	clitest.HierarchicalFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv"}
 	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
-	all, log := measure(t, with("--metrics", "r4,r4c,h-error,purity,coverage", "--hierarchy", "hierarchy.json",
+	all, log := clitest.Measure(t, with("--metrics", "r4,r4c,h-error,purity,coverage", "--hierarchy", "hierarchy.json",
 		"--true-hierarchy", "hierarchy.json", "--components", "components.npy")...)
 	for name, want := range map[string]float64{"r4c": 1, "h-error": 0, "purity": 1, "coverage": 399. / 400} {
 		if !(math.Abs(all[name].Value-want) <= 0.01) {
@@ -23,18 +23,18 @@ func TestEvalHierarchy(t *testing.T) {
 		}
 	}
 	must.Equal(t, log, "factors are taken as kind ordinal (2 levels), size continuous (20 bins with values), x continuous (20 bins with values); --types sets other kinds\n", "log")
-	continuous, _ := measure(t, with("--metrics", "r4", "--types", "continuous")...)
+	continuous, _ := clitest.Measure(t, with("--metrics", "r4", "--types", "continuous")...)
 	if v := all["r4"]; !(v.Value >= 0.9) || v.Value != continuous["r4"].Value || len(v.PerFactor) != 3 || len(v.Grids) != 3 {
 		t.Errorf("r4 %+v; of continuous factors %v", v, continuous["r4"].Value)
 	}
-	flat, log := measure(t, with("--metrics", "h-error", "--hierarchy", "flat.json", "--true-hierarchy", "hierarchy.json")...)
+	flat, log := clitest.Measure(t, with("--metrics", "h-error", "--hierarchy", "flat.json", "--true-hierarchy", "hierarchy.json")...)
 	must.Equal(t, flat["h-error"].Value, 2, "h-error of a flat hierarchy")
 	if want := "the hierarchy flat.json has 2 dimensions, but there are 3 columns of codes\n"; !strings.HasSuffix(log,
 		want) || strings.Contains(log, "the hierarchy hierarchy.json") {
 		t.Errorf("log %q, want the end %q", log, want)
 	}
 
-	_, log = measure(t, fewTrees(files...)...)
+	_, log = clitest.Measure(t, clitest.FewTrees(files...)...)
 	for _, line := range []string{"metric r4c: the hierarchy of the codes is not known; eval takes it with --hierarchy", "metric h-error: ",
 		"metric purity: the components of the codes are not known; eval takes them with --components", "metric coverage: "} {
 		if !strings.Contains(log, "left out: "+line) {
@@ -42,7 +42,7 @@ func TestEvalHierarchy(t *testing.T) {
 		}
 	}
 
-	succeed(t, append([]string{"eval", "--hierarchy", "hierarchy.json", "--true-hierarchy", "hierarchy.json", "--metrics",
+	clitest.OK(t, append([]string{"eval", "--hierarchy", "hierarchy.json", "--true-hierarchy", "hierarchy.json", "--metrics",
 		"r4c", "--out", "out"}, files...)...)
 	for name, want := range map[string]string{"hierarchy.png": "\x89PNG", "histograms.png": "\x89PNG",
 		"true-hierarchy.png": "\x89PNG", "r4c-rows.csv": "rows,kind,size,x\na0,400,200,400\nz0,200,200,200\n"} {
@@ -51,19 +51,19 @@ func TestEvalHierarchy(t *testing.T) {
 		}
 	}
 	// the hierarchy does not fit the codes
-	writeFile(t, "wide.json", []byte("["+strings.Repeat(`{"type": "categorical", "options": [[]]},`, 9)+`{"type": "continuous"}]`))
-	succeed(t, append([]string{"eval", "--hierarchy", "wide.json", "--true-hierarchy", "wide.json", "--metrics", "h-error",
+	must.Write(t, "wide.json", "["+strings.Repeat(`{"type": "categorical", "options": [[]]},`, 9)+`{"type": "continuous"}]`)
+	clitest.OK(t, append([]string{"eval", "--hierarchy", "wide.json", "--true-hierarchy", "wide.json", "--metrics", "h-error",
 		"--out", "wide"}, files...)...)
-	run, _ := measure(t, "--run", finished(t), "--hierarchy", "flat.json", "--true-hierarchy", "flat.json", "--metrics", "h-error")
+	run, _ := clitest.Measure(t, "--run", clitest.Finished(t), "--hierarchy", "flat.json", "--true-hierarchy", "flat.json", "--metrics", "h-error")
 	must.Equal(t, run["h-error"].Value, 0, "h-error of a run", run)
 }
 
 func TestEvalHierarchyMistakes(t *testing.T) {
 	clitest.HierarchicalFiles(t)
-	writeFile(t, "typo.json", []byte("[\n  {\"type\": \"continous\"}\n]\n"))
-	writeFile(t, "short.csv", []byte("1\n2\n"))
-	writeFile(t, "half.csv", []byte(strings.Repeat("1\n", 399)+"0.5\n"))
-	writeFile(t, "negative.csv", []byte(strings.Repeat("1\n", 399)+"-2\n"))
+	must.Write(t, "typo.json", "[\n  {\"type\": \"continous\"}\n]\n")
+	must.Write(t, "short.csv", "1\n2\n")
+	must.Write(t, "half.csv", strings.Repeat("1\n", 399)+"0.5\n")
+	must.Write(t, "negative.csv", strings.Repeat("1\n", 399)+"-2\n")
 	for _, c := range []struct {
 		args  []string
 		words []string
@@ -78,6 +78,6 @@ func TestEvalHierarchyMistakes(t *testing.T) {
 		{[]string{"--components", "half.csv"}, []string{"half.csv: row 399 is 0.5"}},
 		{[]string{"--components", "negative.csv"}, []string{"negative.csv: row 399 is -2", "-1 (discarded)"}},
 	} {
-		checkMistake(t, call(t, append([]string{"eval", "--codes", "codes.npy", "--factors", "factors.csv"}, c.args...)...), 1, c.words...)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"eval", "--codes", "codes.npy", "--factors", "factors.csv"}, c.args...)...), 1, c.words...)
 	}
 }

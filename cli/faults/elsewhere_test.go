@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package faults
 
 import (
 	"os/exec"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -17,7 +18,7 @@ import (
 // The processor of the submitting machine does not matter.
 func TestTasksOfAnotherMachine(t *testing.T) {
 	long.NotShort(t)
-	file, dir := writeSweep(t, "seeds: [0, 1]\nset: {train.precision: mixed}\n")
+	file, dir := clitest.WriteSweep(t, "seeds: [0, 1]\nset: {train.precision: mixed}\n")
 	t.Setenv("UNRAVEL_KERNEL", "go")
 	t.Setenv("UNRAVEL_DATA", "/d e")
 	t.Setenv("UNRAVEL_CLAIMS", "always")
@@ -27,10 +28,10 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 		{[]string{"--on", "slurm"}, []string{"export UNRAVEL_DATA='/d e'\n", "export UNRAVEL_KERNEL=go\n", "export UNRAVEL_CLAIMS=always\n", "export UNRAVEL_CLAIMS_AFTER=30s\n"}},
 		{kubernetes, []string{"UNRAVEL_DATA\n", "UNRAVEL_KERNEL\n", "UNRAVEL_CLAIMS\n", "value: always\n", "UNRAVEL_CLAIMS_AFTER\n", "value: 30s\n"}},
 	} {
-		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) },
-			append([]string{"sweep", file, "--out", dir, "--print"}, c.args...)...).end()
+		o := clitest.StartWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) },
+			append([]string{"sweep", file, "--out", dir, "--print"}, c.args...)...).End()
 		for _, want := range c.want {
-			if o.code != 0 || !strings.Contains(o.out, want) {
+			if o.Code != 0 || !strings.Contains(o.Out, want) {
 				t.Errorf("%v: %q is missing: %v", c.args, want, o)
 			}
 		}
@@ -38,24 +39,24 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 	for _, args := range [][]string{{"--", "-f.yaml"}, {"--out=-r", "--", "-f.yaml"}} {
 		data := must.Read(t, file)
 		must.Write(t, filepath.Join(filepath.Dir(file), "-f.yaml"), data)
-		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) },
-			append([]string{"sweep", "--on", "slurm", "--print"}, args...)...).end()
-		if o.code != 0 || !strings.Contains(o.out, " sweep ./-f.yaml --out ") || strings.Contains(o.out, "--out -r") {
+		o := clitest.StartWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) },
+			append([]string{"sweep", "--on", "slurm", "--print"}, args...)...).End()
+		if o.Code != 0 || !strings.Contains(o.Out, " sweep ./-f.yaml --out ") || strings.Contains(o.Out, "--out -r") {
 			t.Errorf("a path that begins with a dash: %v", o)
 		}
 	}
 	const here = "this processor lacks mixed precision"
 	for _, args := range [][]string{{"--simulate", "nodes=1,cores=1"}, {"--dry-run", "--rehearse", "--on", "slurm"}} {
-		if o := start(t, append([]string{"sweep", file, "--out", dir}, args...)...).end(); o.code != 0 || !strings.Contains(o.log, here) {
+		if o := clitest.Start(t, append([]string{"sweep", file, "--out", dir}, args...)...).End(); o.Code != 0 || !strings.Contains(o.Log, here) {
 			t.Errorf("%v: %v", args, o)
 		}
 	}
-	checkMistake(t, start(t, "sweep", file, "--out", dir).end(), 2, "train.precision") // runs on this machine
+	clitest.Mistake(t, clitest.Start(t, "sweep", file, "--out", dir).End(), 2, "train.precision") // runs on this machine
 	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}
-	if o := start(t, "sweep", file, "--out", dir, "--index", "0", "--of", "2", "--no-wait").end(); o.code != 1 ||
-		strings.Count(o.out, "failed") != 2 {
+	if o := clitest.Start(t, "sweep", file, "--out", dir, "--index", "0", "--of", "2", "--no-wait").End(); o.Code != 1 ||
+		strings.Count(o.Out, "failed") != 2 {
 		t.Errorf("a task: %v", o)
 	}
 	if text := must.Read(t, filepath.Join(dir, "seed0", "run.json")); !strings.Contains(string(text), "AVX512_BF16") {
@@ -66,11 +67,11 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 // Tasks make their own runs first, then other runs, and end.
 func TestTasks(t *testing.T) {
 	long.NotShort(t)
-	file, dir := writeSweep(t, "seeds: [0, 1, 2]\n")
-	succeed(t, "sweep", file, "--out", dir, "--index", "1", "--of", "2", "--no-wait")
-	succeed(t, "sweep", file, "--out", dir, "--index=0", "--of", "2", "--no-wait")
+	file, dir := clitest.WriteSweep(t, "seeds: [0, 1, 2]\n")
+	clitest.OK(t, "sweep", file, "--out", dir, "--index", "1", "--of", "2", "--no-wait")
+	clitest.OK(t, "sweep", file, "--out", dir, "--index=0", "--of", "2", "--no-wait")
 	t.Setenv("SLURM_ARRAY_TASK_ID", "7")
-	if o := succeed(t, "sweep", file, "--index", "--out", dir); len(folders(t, dir)) != 3 {
+	if o := clitest.OK(t, "sweep", file, "--index", "--out", dir); len(folders(t, dir)) != 3 {
 		t.Error(o)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package eval_test
 
 import (
 	"bytes"
@@ -135,7 +135,7 @@ func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float
 // default test measures some metrics. With -metric-pictures, the test draws all pictures and prints the tables.
 func TestMetricPage(t *testing.T) {
 	long.NotShort(t)
-	page := string(must.Read(t, filepath.Join("..", "docs", "metrics.md")))
+	page := string(must.Read(t, filepath.Join("..", "..", "..", "docs", "metrics.md")))
 	chosen := []string{"swirled", "uneven", "mixed"}
 	for _, group := range []struct {
 		examples []example
@@ -156,10 +156,10 @@ func TestMetricPage(t *testing.T) {
 					pattern[i] = regexp.QuoteMeta(values[i])
 				}
 			}
-			file := filepath.Join("..", "docs", "metrics", name+".png")
+			file := filepath.Join("..", "..", "..", "docs", "metrics", name+".png")
 			if *drawMetrics {
 				fmt.Println("| `" + name + "` | " + strings.Join(values, " | ") + " |")
-				writeFile(t, file, strip(t, group.examples, values))
+				must.Write(t, file, strip(t, group.examples, values))
 				continue
 			}
 			if row := "(?m)^\\| `" + name + "` \\| " + strings.Join(pattern, ` \| `) + ` \|$`; !regexp.MustCompile(row).MatchString(page) {

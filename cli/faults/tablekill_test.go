@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package faults
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -25,10 +26,10 @@ func killedTable(t *testing.T) (file string, runs int) {
 		seeds = 3
 	}
 	folder := t.TempDir()
-	text := strings.Replace(sweepExperiment, "epochs: 2,", "epochs: 150, checkpoint: 0.02,", 1)
-	writeFile(t, filepath.Join(folder, "tiny.yaml"), []byte(text))
+	text := strings.Replace(clitest.SweepExperiment, "epochs: 2,", "epochs: 150, checkpoint: 0.02,", 1)
+	must.Write(t, filepath.Join(folder, "tiny.yaml"), text)
 	file = filepath.Join(folder, "own.yaml")
-	writeFile(t, file, fmt.Appendf(nil, `name: own
+	must.Write(t, file, fmt.Appendf(nil, `name: own
 title: Runs that are killed
 source: nobody
 reference: {file: own.csv, dataset: D}
@@ -39,8 +40,9 @@ rows:
 columns: [{label: c, metric: dlsbd}, {label: d, metric: mig}]
 boxes: {title: Runs, column: c, rows: [r, s]}
 `, seeds))
-	writeFile(t, filepath.Join(folder, "own.csv"),
-		[]byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\nT,D,r,d,0.1,,\nT,D,s,c,0.97,,\nT,D,s,d,,,none\n"))
+	must.Write(t, filepath.Join(folder, "own.csv"),
+		"table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\nT,D,r,d,0.1,,\nT,D,s,c,0.97,,\nT,D,s,d,,,none\n")
+
 	return file, 2 * seeds
 }
 
@@ -55,37 +57,37 @@ func TestTableKilled(t *testing.T) {
 		return []string{"table", file, "--runs", filepath.Join(base, name), "--out", filepath.Join(base, name+"-out"), "--jobs", "2"}
 	}
 	begun := time.Now()
-	calm := start(t, command("calm")...).end()
-	if calm.code != 0 {
+	calm := clitest.Start(t, command("calm")...).End()
+	if calm.Code != 0 {
 		t.Fatal(calm)
 	}
 	takes := time.Since(begun)
 	random := rand.New(rand.NewPCG(3, 9))
 	ended := map[string][]byte{} // run.json of finished runs
-	var last outcome
+	var last clitest.Outcome
 	for rounds := 0; ; rounds++ {
 		if rounds > 30 {
 			t.Fatal("it makes no progress")
 		}
-		both := []*process{start(t, command("killed")...), start(t, command("killed")...)}
+		both := []*clitest.Process{clitest.Start(t, command("killed")...), clitest.Start(t, command("killed")...)}
 		for _, p := range both {
 			after := time.Duration((0.05 + 0.3*random.Float64()) * float64(1+rounds) / 3 * float64(takes)) // a busy machine may be slower than before
 			time.AfterFunc(after, func() { _ = p.Process.Kill() })
 		}
 		for _, p := range both {
-			if o := p.end(); o.code == 0 {
+			if o := p.End(); o.Code == 0 {
 				last = o
-			} else if o.code != -1 {
+			} else if o.Code != -1 {
 				t.Fatal(o)
 			}
 		}
 		checkEnded(t, filepath.Join(base, "killed"), ended)
-		if last.out != "" {
+		if last.Out != "" {
 			t.Logf("%d rounds", rounds)
 			break
 		}
 	}
-	must.Equal(t, last.out, calm.out, "shows")
+	must.Equal(t, last.Out, calm.Out, "shows")
 	if names := folders(t, filepath.Join(base, "killed")); len(names) != runs || len(ended) != runs ||
 		strings.Join(names, " ") != strings.Join(folders(t, filepath.Join(base, "calm")), " ") {
 		t.Errorf("runs %v, of which %d are finished", names, len(ended))
@@ -134,9 +136,9 @@ func TestTableDamagedReference(t *testing.T) {
 	reference := strings.TrimSuffix(file, ".yaml") + ".csv"
 	whole, runs := must.Read(t, reference), filepath.Join(t.TempDir(), "runs")
 	for n := range whole {
-		writeFile(t, reference, whole[:n])
-		o := call(t, "table", file, "--runs", runs)
-		if o.code != 1 && o.code != 2 || !strings.Contains(o.log, "own.csv") || o.out != "" || ui.Exists(runs) {
+		must.Write(t, reference, whole[:n])
+		o := clitest.Run(t, "table", file, "--runs", runs)
+		if o.Code != 1 && o.Code != 2 || !strings.Contains(o.Log, "own.csv") || o.Out != "" || ui.Exists(runs) {
 			t.Fatalf("cut off after %d bytes: %v", n, o)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package faults
 
 import (
 	"net"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/mlflowtest"
@@ -74,7 +75,7 @@ func TestIrregularFiles(t *testing.T) {
 	}
 	for _, p := range long.Sample(places, 8) {
 		t.Run(p.file+" "+p.kind, func(t *testing.T) {
-			bad := finished(t)
+			bad := clitest.Finished(t)
 			dir := filepath.Dir(bad)
 			good := filepath.Join(dir, "good")
 			must.OK(t, os.CopyFS(good, os.DirFS(bad)))
@@ -85,11 +86,11 @@ func TestIrregularFiles(t *testing.T) {
 			} {
 				o := within(t, args...)
 				switch {
-				case strings.Contains(o.log, "goroutine ") || strings.Contains(o.log, "out of memory"):
+				case strings.Contains(o.Log, "goroutine ") || strings.Contains(o.Log, "out of memory"):
 					t.Fatalf("%q: %v", args, o)
-				case args[0] == "runs" && len(args) == 2 && (o.code != 0 || !strings.Contains(o.out, "\ngood ")):
+				case args[0] == "runs" && len(args) == 2 && (o.Code != 0 || !strings.Contains(o.Out, "\ngood ")):
 					t.Errorf("%q: the list does not go on: %v", args, o)
-				case o.code != 0 && (!strings.Contains(o.log, p.file) || !strings.Contains(o.log, p.kind) && !strings.Contains(o.log, "too ")):
+				case o.Code != 0 && (!strings.Contains(o.Log, p.file) || !strings.Contains(o.Log, p.kind) && !strings.Contains(o.Log, "too ")):
 					t.Errorf("%q: %v", args, o)
 				}
 			}
@@ -98,44 +99,44 @@ func TestIrregularFiles(t *testing.T) {
 }
 
 // within runs a command that must end in time.
-func within(t *testing.T, args ...string) outcome {
+func within(t *testing.T, args ...string) clitest.Outcome {
 	t.Helper()
-	done := make(chan outcome, 1)
-	go func() { done <- call(t, args...) }()
+	done := make(chan clitest.Outcome, 1)
+	go func() { done <- clitest.Run(t, args...) }()
 	select {
 	case o := <-done:
 		return o
 	case <-time.After(2 * time.Minute):
 		t.Fatalf("%q does not end", args)
-		return outcome{}
+		return clitest.Outcome{}
 	}
 }
 
 // Commands name a damaged run among several, and continue with the others.
 func TestDamagedAmongOthers(t *testing.T) {
-	bad := finished(t)
+	bad := clitest.Finished(t)
 	dir := filepath.Dir(bad)
 	var good []string
 	for _, name := range []string{"one", "two"} {
 		good = append(good, filepath.Join(dir, name))
 		must.OK(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(bad)))
 	}
-	writeFile(t, filepath.Join(bad, rundir.MetricsFile), []byte("[{"))
-	o := call(t, "compare", "--udr=none", good[0], bad, good[1])
-	checkMistake(t, outcome{o.code, "", o.log}, 1, bad+": results of metrics: unexpected end of JSON input")
-	if strings.Contains(o.out, bad) || !strings.Contains(o.out, good[0]) || !strings.Contains(o.out, good[1]) ||
-		!strings.Contains(o.out, "dlsbd") {
+	must.Write(t, filepath.Join(bad, rundir.MetricsFile), "[{")
+	o := clitest.Run(t, "compare", "--udr=none", good[0], bad, good[1])
+	clitest.Mistake(t, clitest.Outcome{Code: o.Code, Log: o.Log}, 1, bad+": results of metrics: unexpected end of JSON input")
+	if strings.Contains(o.Out, bad) || !strings.Contains(o.Out, good[0]) || !strings.Contains(o.Out, good[1]) ||
+		!strings.Contains(o.Out, "dlsbd") {
 		t.Error(o)
 	}
-	checkMistake(t, call(t, "compare", good[0], bad), 1, bad+": results of metrics: unexpected end of JSON input")
-	if o := call(t, "runs", dir); o.code != 0 || !strings.Contains(o.log, "run is damaged: ") || !strings.Contains(o.out, "\ntwo ") {
+	clitest.Mistake(t, clitest.Run(t, "compare", good[0], bad), 1, bad+": results of metrics: unexpected end of JSON input")
+	if o := clitest.Run(t, "runs", dir); o.Code != 0 || !strings.Contains(o.Log, "run is damaged: ") || !strings.Contains(o.Out, "\ntwo ") {
 		t.Error(o)
 	}
-	writeFile(t, filepath.Join(bad, rundir.MetricsFile), must.Read(t, filepath.Join(good[0], rundir.MetricsFile)))
+	must.Write(t, filepath.Join(bad, rundir.MetricsFile), must.Read(t, filepath.Join(good[0], rundir.MetricsFile)))
 	replaceFile(t, filepath.Join(bad, rundir.LogFile), "a pipe")
-	o = call(t, "runs", dir, "--mlflow", mlflowtest.New(t).URL)
-	checkMistake(t, outcome{o.code, "", o.log}, 1, "unravel: run: ", rundir.LogFile+" is a pipe")
-	if !strings.HasPrefix(o.out, "on the server: 2 runs in 1 experiment, 2 new") {
+	o = clitest.Run(t, "runs", dir, "--mlflow", mlflowtest.New(t).URL)
+	clitest.Mistake(t, clitest.Outcome{Code: o.Code, Log: o.Log}, 1, "unravel: run: ", rundir.LogFile+" is a pipe")
+	if !strings.HasPrefix(o.Out, "on the server: 2 runs in 1 experiment, 2 new") {
 		t.Error(o)
 	}
 }
@@ -144,7 +145,7 @@ func TestDamagedAmongOthers(t *testing.T) {
 func TestEndlessFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
-	writeFile(t, "x.csv", []byte("0,1,shape,same\n"))
+	must.Write(t, "x.csv", "0,1,shape,same\n")
 	if err := os.Truncate("x.csv", 100<<30); err != nil {
 		t.Skip(err)
 	}
@@ -153,30 +154,30 @@ func TestEndlessFiles(t *testing.T) {
 		args []string
 		want string
 	}{
-		{2, []string{"train", tinyFile(t), "init={file: /dev/zero}"}, "init.file: /dev/zero is a device; want a file"},
-		{1, []string{"import", tinyFile(t), "--from", "/dev/zero", "--run", "i"}, "/dev/zero is a device; want a file"},
-		{1, []string{"import", tinyFile(t), "--from", "x.csv", "--run", "i"}, "x.csv: "},
+		{2, []string{"train", clitest.TinyFile(t), "init={file: /dev/zero}"}, "init.file: /dev/zero is a device; want a file"},
+		{1, []string{"import", clitest.TinyFile(t), "--from", "/dev/zero", "--run", "i"}, "/dev/zero is a device; want a file"},
+		{1, []string{"import", clitest.TinyFile(t), "--from", "x.csv", "--run", "i"}, "x.csv: "},
 		{1, []string{"eval", "--codes", "x.csv", "--factors", "x.csv"}, "x.csv: its text would take"},
 		{1, []string{"table", "lsbd-vae-table9", "--accept", "x.csv"}, "x.csv"},
 		{1, []string{"table", "lsbd-vae-table9", "--accept", "/dev/zero"}, "/dev/zero has more than 268435456 bytes"},
 		{1, []string{"data", "fetch", "mpi3d", "--from", fifo(t, "pipe"), "--data", "d"}, "/pipe is a pipe; want a file"},
-		{1, []string{"train", tinyFile(t), "dataset={grid: {path: " + fifo(t, "grid.npz") + "}}", "--run", "g"}, "/grid.npz is a pipe; want a file"},
-		{1, []string{"train", tinyFile(t), "dataset={turntable: {path: " + fifo(t, "mesh.obj") + "}}", "--run", "g"}, "/mesh.obj is a pipe; want a file"},
+		{1, []string{"train", clitest.TinyFile(t), "dataset={grid: {path: " + fifo(t, "grid.npz") + "}}", "--run", "g"}, "/grid.npz is a pipe; want a file"},
+		{1, []string{"train", clitest.TinyFile(t), "dataset={turntable: {path: " + fifo(t, "mesh.obj") + "}}", "--run", "g"}, "/mesh.obj is a pipe; want a file"},
 		{1, []string{"data", "ask", "square", "--answers", "x.csv", "--out", "o"}, "x.csv has zero bytes"},
 	} {
 		o := within(t, test.args...)
-		checkMistake(t, o, test.code, test.want)
+		clitest.Mistake(t, o, test.code, test.want)
 	}
 }
 
 // Child processes also accept a folder whose name begins like a flag.
 func TestFolderLikeFlag(t *testing.T) {
 	long.NotShort(t)
-	config := tinyFile(t)
-	t.Setenv(asProgram, "1") // this program makes the runs of the sweep
+	config := clitest.TinyFile(t)
+	t.Setenv(clitest.AsProgram, "1") // this program makes the runs of the sweep
 	t.Chdir(t.TempDir())
-	writeFile(t, "sweep.yaml", []byte("name: s\nbase: "+config+"\nseeds: [1]\n"))
-	if o := call(t, "sweep", "sweep.yaml", "--out=-x"); o.code != 0 || !ui.Exists(filepath.Join("-x", "tiny", rundir.RecordFile)) {
+	must.Write(t, "sweep.yaml", "name: s\nbase: "+config+"\nseeds: [1]\n")
+	if o := clitest.Run(t, "sweep", "sweep.yaml", "--out=-x"); o.Code != 0 || !ui.Exists(filepath.Join("-x", "tiny", rundir.RecordFile)) {
 		t.Error(o)
 	}
 }

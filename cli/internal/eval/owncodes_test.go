@@ -1,9 +1,11 @@
-package cli
+package eval_test
 
 import (
 	"math"
 	"path/filepath"
 	"testing"
+
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 )
 
 // TestOwnCodes compares values for users' codes and factors with other programs (see testdata/own-codes/README.md).
@@ -30,7 +32,7 @@ func TestOwnCodes(t *testing.T) {
 			for name := range c.want {
 				args = append(args, "--metrics", name)
 			}
-			got, _ := measure(t, args...)
+			got, _ := clitest.Measure(t, args...)
 			for name, want := range c.want {
 				if v := got[name].Value; !(v >= want.least && v <= want.most) || math.IsNaN(v) {
 					t.Errorf("%s: %v; want %v to %v", name, v, want.least, want.most)

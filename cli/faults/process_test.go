@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package faults
 
 import (
 	"bytes"
@@ -10,104 +10,35 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli"
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// process is a running process of the program.
-type process struct {
-	*exec.Cmd
-	out  bytes.Buffer
-	log  shared
-	done chan struct{} // closed when it has ended
-}
-
-// shared is a text that one goroutine writes and another reads.
-type shared struct {
-	mutex sync.Mutex
-	text  bytes.Buffer
-}
-
-func (s *shared) Write(p []byte) (int, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *shared) String() string {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.text.String()
-}
-
-// start runs a command line in a new process.
-func start(t testing.TB, args ...string) *process {
-	t.Helper()
-	return startWith(t, func(*exec.Cmd) {}, args...)
-}
-
-// startWith is start, with a change to the process.
-func startWith(t testing.TB, change func(*exec.Cmd), args ...string) *process {
-	t.Helper()
-	p := &process{Cmd: exec.Command(os.Args[0], args...), done: make(chan struct{})}
-	p.Env = append(os.Environ(), asProgram+"=1")
-	p.Stdout, p.Stderr = &p.out, &p.log
-	change(p.Cmd)
-	must.OK(t, p.Start())
-	go func() {
-		_ = p.Wait() // the exit code reports the error
-		close(p.done)
-	}()
-	t.Cleanup(func() { // if the test ends early
-		_ = p.Process.Kill()
-		<-p.done
-	})
-	return p
-}
-
-// until waits until a condition holds, or returns false if the process ends first.
-func (p *process) until(holds func() bool) bool {
-	for !holds() {
-		select {
-		case <-p.done:
-			return false
-		case <-time.After(time.Millisecond):
-		}
-	}
-	return true
-}
-
 // logged waits until the run in a folder has logged a number of epochs.
-func (p *process) logged(dir string, epochs int) bool {
-	return p.until(func() bool {
+func logged(p *clitest.Process, dir string, epochs int) bool {
+	return p.Until(func() bool {
 		// Until the process opens the log, it belongs to the previous process.
 		text, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
-		return err == nil && strings.Contains(p.log.String(), "into ") && bytes.Count(text, []byte(`"images"`)) >= epochs
+		return err == nil && strings.Contains(p.Log.String(), "into ") && bytes.Count(text, []byte(`"images"`)) >= epochs
 	})
-}
-
-// end waits for the process and returns its outcome. Code -1 means killed.
-func (p *process) end() outcome {
-	<-p.done
-	return outcome{p.ProcessState.ExitCode(), p.out.String(), p.log.String()}
 }
 
 // busy is the tiny experiment with 64 steps per epoch, evaluations, and a checkpoint every 5 ms, within epochs. It
 // runs long enough for kills.
 func busy(t testing.TB, epochs int) []string {
-	return []string{tinyFile(t), "train.batch=4", fmt.Sprint("train.epochs=", epochs), "train.checkpoint=0.005", "metrics.every=40",
+	return []string{clitest.TinyFile(t), "train.batch=4", fmt.Sprint("train.epochs=", epochs), "train.checkpoint=0.005", "metrics.every=40",
 		"train.schedule=cosine", "train.clip=100"}
 }
 
@@ -131,25 +62,25 @@ func killed(t *testing.T, dir string, epochs int, args ...string) (steps []strin
 	slices.Sort(moments)
 	args = append([]string{"train", "--resume", "--run", dir}, args...)
 	for i, epoch := range moments {
-		p := start(t, args...)
+		p := clitest.Start(t, args...)
 		late := 25 * time.Millisecond // after the epoch
 		if i%5 == 3 {                 // during the start
 			late = 60 * time.Millisecond
-		} else if !p.logged(dir, epoch) {
-			t.Fatalf("kill %d: the run ended by itself: %v", i, p.end())
+		} else if !logged(p, dir, epoch) {
+			t.Fatalf("kill %d: the run ended by itself: %v", i, p.End())
 		}
 		time.Sleep(time.Duration(r.Float64() * float64(late)))
 		_ = p.Process.Kill() // it may have ended; see the exit code
-		if o := p.end(); o.code != -1 {
+		if o := p.End(); o.Code != -1 {
 			t.Fatalf("kill %d after epoch %d: the run ended by itself: %v", i, epoch, o)
 		}
-		steps = append(steps, continued.FindString(p.log.String()))
+		steps = append(steps, continued.FindString(p.Log.String()))
 	}
-	o := start(t, args...).end()
-	if o.code != 0 {
+	o := clitest.Start(t, args...).End()
+	if o.Code != 0 {
 		t.Fatalf("after all kills: %v", o)
 	}
-	return append(steps, continued.FindString(o.log))
+	return append(steps, continued.FindString(o.Log))
 }
 
 var continued = regexp.MustCompile(`after step \d+`)
@@ -158,7 +89,7 @@ var continued = regexp.MustCompile(`after step \d+`)
 func reference(t *testing.T, args ...string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "whole")
-	if o := start(t, append([]string{"train", "--run", dir}, args...)...).end(); o.code != 0 {
+	if o := clitest.Start(t, append([]string{"train", "--run", dir}, args...)...).End(); o.Code != 0 {
 		t.Fatal(o)
 	}
 	return dir
@@ -174,7 +105,7 @@ func TestKilled(t *testing.T) {
 	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
 	steps := killed(t, dir, epochs, args...)
 	t.Logf("continued %q", steps)
-	sameRun(t, "after ten kills", dir, whole)
+	clitest.SameRun(t, "after ten kills", dir, whole)
 	checkEpochs(t, dir, epochs)
 	within := 0
 	for _, s := range steps {
@@ -199,7 +130,7 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 		fmt.Fprintf(&want, "%d ", e+1)
 	}
 	var got strings.Builder
-	for _, m := range regexp.MustCompile(`(?m)^\{"step":\d+,"epoch":(\d+),"images"`).FindAllStringSubmatch(logOf(t, dir), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\{"step":\d+,"epoch":(\d+),"images"`).FindAllStringSubmatch(clitest.LogOf(t, dir), -1) {
 		got.WriteString(m[1] + " ")
 	}
 	must.Equal(t, got.String(), want.String(), "the log has the epochs")
@@ -220,28 +151,28 @@ func TestSignals(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			command := append([]string{"train", "--resume", "--run", dir, "--json"}, args...)
 			for part := range 3 {
-				p := start(t, command...)
-				if !p.logged(dir, 40*part) {
-					t.Fatal(p.end())
+				p := clitest.Start(t, command...)
+				if !logged(p, dir, 40*part) {
+					t.Fatal(p.End())
 				}
 				if part == 1 {
 					if _, err := rundir.Open(dir); !errors.Is(err, rundir.ErrLocked) {
 						t.Errorf("the run can be opened while a process holds it: %v", err)
 					}
-					checkMistake(t, call(t, command...), 1, "another process holds the run")
+					clitest.Mistake(t, clitest.Run(t, command...), 1, "another process holds the run")
 				}
 				must.OK(t, p.Process.Signal(stop))
-				o := p.end()
-				if o.code != 130 || o.out != "" ||
-					!regexp.MustCompile(`\nsaved after step \d+ in \S+\nunravel: stopped by a signal; continue with --resume\n$`).MatchString(o.log) {
+				o := p.End()
+				if o.Code != 130 || o.Out != "" ||
+					!regexp.MustCompile(`\nsaved after step \d+ in \S+\nunravel: stopped by a signal; continue with --resume\n$`).MatchString(o.Log) {
 					t.Fatalf("part %d: %v", part, o)
 				}
-				tensors(t, dir) // there is a checkpoint
+				clitest.Tensors(t, dir) // there is a checkpoint
 			}
-			if o := start(t, command...).end(); o.code != 0 || !strings.HasPrefix(o.out, "{") {
+			if o := clitest.Start(t, command...).End(); o.Code != 0 || !strings.HasPrefix(o.Out, "{") {
 				t.Fatal(o)
 			}
-			sameRun(t, "after three stops", dir, whole)
+			clitest.SameRun(t, "after three stops", dir, whole)
 			checkEpochs(t, dir, epochs)
 		})
 	}
@@ -249,12 +180,12 @@ func TestSignals(t *testing.T) {
 
 // Commands other than train stop at once and leave no files.
 func TestSignalWhileEncoding(t *testing.T) {
-	dir := finished(t)
+	dir := clitest.Finished(t)
 	out := filepath.Join(t.TempDir(), "codes.npy")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var log bytes.Buffer
-	if code := Run(ctx, []string{"encode", "--run", dir, "--out", out}, io.Discard, &log); code != 130 ||
+	if code := cli.Run(ctx, []string{"encode", "--run", dir, "--out", out}, io.Discard, &log); code != 130 ||
 		log.String() != "unravel: stopped by a signal\n" {
 		t.Errorf("exit code %d: %s", code, log.String())
 	}
@@ -268,7 +199,7 @@ func TestClaimsVariables(t *testing.T) {
 	for variable, wrong := range map[string]string{"UNRAVEL_CLAIMS": "sometimes", "UNRAVEL_CLAIMS_AFTER": "-1s"} {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(variable, wrong)
-			checkMistake(t, start(t, "list").end(), 2, variable+"=\""+wrong+"\": want a")
+			clitest.Mistake(t, clitest.Start(t, "list").End(), 2, variable+"=\""+wrong+"\": want a")
 		})
 	}
 }
@@ -276,7 +207,7 @@ func TestClaimsVariables(t *testing.T) {
 // The same holds for the kernels.
 func TestInstructionSet(t *testing.T) {
 	t.Setenv("UNRAVEL_KERNEL", "sse2")
-	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)
+	clitest.Mistake(t, clitest.Start(t, "list").End(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)
 }
 
 // TestKilled with the quickstart: go test ./cli -run LongQuickstart -study -timeout 30m.
@@ -285,6 +216,6 @@ func TestLongQuickstart(t *testing.T) {
 	args := []string{"quickstart", "train.epochs=20", "train.checkpoint=0.5"}
 	whole, dir := reference(t, args...), filepath.Join(t.TempDir(), "run")
 	t.Logf("continued %q", killed(t, dir, 20, args...))
-	sameRun(t, "after ten kills", dir, whole)
+	clitest.SameRun(t, "after ten kills", dir, whole)
 	checkEpochs(t, dir, 20)
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package faults
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -19,12 +20,12 @@ import (
 func TestPlantedLinks(t *testing.T) {
 	long.NotShort(t)
 	t.Parallel()
-	config := tinyFile(t)
+	config := clitest.TinyFile(t)
 	for _, name := range []string{".lock", "log.jsonl", "events", ".state.json.unravel-tmp", "figures", "output.txt"} {
 		t.Run(name, func(t *testing.T) {
-			dir, outside := finished(t), t.TempDir()
+			dir, outside := clitest.Finished(t), t.TempDir()
 			victim := filepath.Join(outside, "victim")
-			writeFile(t, victim, []byte("precious"))
+			must.Write(t, victim, "precious")
 			target := victim
 			switch name {
 			case "events":
@@ -38,19 +39,19 @@ func TestPlantedLinks(t *testing.T) {
 			}
 			path := filepath.Join(dir, name)
 			must.OK(t, errors.Join(os.RemoveAll(path), os.Symlink(target, path)))
-			o := call(t, "train", config, "train.figures=true", "train.epochs=4", "--resume", "--run", dir)
+			o := clitest.Run(t, "train", config, "train.figures=true", "train.epochs=4", "--resume", "--run", dir)
 			if name != "output.txt" { // output.txt belongs to sweeps
-				checkMistake(t, outcome{o.code, o.out, o.log[strings.LastIndex(o.log, "unravel: "):]}, 1, path, "link", "remove it")
+				clitest.Mistake(t, clitest.Outcome{Code: o.Code, Out: o.Out, Log: o.Log[strings.LastIndex(o.Log, "unravel: "):]}, 1, path, "link", "remove it")
 			} else {
 				plan := filepath.Join(filepath.Dir(dir), "plan.yaml")
-				writeFile(t, plan, []byte("name: x\nbase: "+config+"\nset: {train.epochs: 5}\n"))
-				if o := start(t, "sweep", plan, "--out", filepath.Dir(dir)).end(); o.code != 0 {
+				must.Write(t, plan, "name: x\nbase: "+config+"\nset: {train.epochs: 5}\n")
+				if o := clitest.Start(t, "sweep", plan, "--out", filepath.Dir(dir)).End(); o.Code != 0 {
 					t.Fatal(o)
 				}
 				again := filepath.Join(filepath.Dir(dir), "tiny")
 				must.OK(t, errors.Join(os.Remove(filepath.Join(again, "output.txt")), os.Remove(filepath.Join(again, "run.json")),
 					os.Symlink(victim, filepath.Join(again, "output.txt"))))
-				if o := start(t, "sweep", plan, "--out", filepath.Dir(dir)).end(); o.code != 1 || !strings.Contains(o.log, "output.txt is a link") {
+				if o := clitest.Start(t, "sweep", plan, "--out", filepath.Dir(dir)).End(); o.Code != 1 || !strings.Contains(o.Log, "output.txt is a link") {
 					t.Error(o)
 				}
 			}
@@ -71,9 +72,9 @@ func TestFolderLeaves(t *testing.T) {
 		for _, checkpoint := range []string{"0", "0.02"} { // also by runs that save only at the end
 			t.Run(name+" "+checkpoint, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "run")
-				p := start(t, append([]string{"train", "--run", dir}, append(busy(t, 100000), "train.checkpoint="+checkpoint)...)...)
-				if !p.logged(dir, 5) || checkpoint != "0" && !p.until(func() bool { return ui.Exists(filepath.Join(dir, "checkpoint.safetensors")) }) {
-					t.Fatal(p.end())
+				p := clitest.Start(t, append([]string{"train", "--run", dir}, append(busy(t, 100000), "train.checkpoint="+checkpoint)...)...)
+				if !logged(p, dir, 5) || checkpoint != "0" && !p.Until(func() bool { return ui.Exists(filepath.Join(dir, "checkpoint.safetensors")) }) {
+					t.Fatal(p.End())
 				}
 				for try := 0; ; try++ { // a file may appear while the folder is emptied
 					err := leave(dir)
@@ -84,34 +85,19 @@ func TestFolderLeaves(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				o := p.end()
-				if o.code != 1 || !strings.Contains(o.log,
+				o := p.End()
+				if o.Code != 1 || !strings.Contains(o.Log,
 					dir+": the run's folder was moved or deleted while the run was open; continue it with --resume where it is now") {
 					t.Error(o)
 				}
-				checkNoTrace(t, o)
+				clitest.NoTrace(t, o)
 				if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("there is something under the old name: %v", err)
 				}
 				if moved := dir + "-moved"; name == "moved" && checkpoint != "0" {
-					succeed(t, "eval", "--run", moved)
+					clitest.OK(t, "eval", "--run", moved)
 				}
 			})
 		}
-	}
-}
-
-// The name of a table follows the rules for names of runs, because file names contain it.
-func TestTableName(t *testing.T) {
-	dir := t.TempDir()
-	table := ownTable(t)
-	for _, name := range []string{"../../evil", "a/b", "..", "''", "/evil"} {
-		text := strings.Replace(string(must.Read(t, table)), "name: ", "name: "+name+" #", 1)
-		bad := filepath.Join(filepath.Dir(table), "bad.yaml")
-		writeFile(t, bad, []byte(text))
-		checkMistake(t, call(t, "table", bad, "--out", filepath.Join(dir, "out")), 2, bad+":", "is not a folder's name")
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("there are files: %v, %v", entries, err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package eval_test
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestEvalPairs measures codes with a file of answers only. The result equals the result with the same classes as
@@ -26,12 +28,12 @@ func TestEvalPairs(t *testing.T) {
 			fmt.Fprintf(&pairs, "%d,%d,side,same\n%d,%d,size,different\n", i, i-1, i, i-1)
 		}
 	}
-	writeNPY(t, "codes.npy", []int{40, 2}, codes)
-	writeFile(t, "factors.csv", []byte(factors.String()))
-	writeFile(t, "pairs.csv", []byte(pairs.String()))
+	must.WriteNPY(t, "codes.npy", []int{40, 2}, codes)
+	must.Write(t, "factors.csv", factors.String())
+	must.Write(t, "pairs.csv", pairs.String())
 	const names = "variance,mad,radius,diameter,mpd"
-	want, _ := measure(t, "--codes", "codes.npy", "--factors", "factors.csv", "--metrics", names)
-	got, log := measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", names)
+	want, _ := clitest.Measure(t, "--codes", "codes.npy", "--factors", "factors.csv", "--metrics", names)
+	got, log := clitest.Measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", names)
 	for name, m := range want {
 		if got[name].Value != m.Value || m.Value == 0 {
 			t.Errorf("%s is %v from pairs, %v from factors", name, got[name].Value, m.Value)
@@ -40,17 +42,17 @@ func TestEvalPairs(t *testing.T) {
 	if !strings.Contains(log, "pairs: 112 answers, 74 of them same: side 2 classes of 40 rows, size 4 classes of 40 rows") {
 		t.Errorf("log %q", log)
 	}
-	_, log = measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--out", "all")
+	_, log = clitest.Measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--out", "all")
 	if !strings.Contains(log, "left out: dlsbd, dlsbd-workshop, mig, dci, dci-regression, contraction-mean") {
 		t.Errorf("log %q", log)
 	}
 
-	apart, _ := measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", "separation", "--option", "separation.margin=2")
+	apart, _ := clitest.Measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", "separation", "--option", "separation.margin=2")
 	if v := apart["separation"].Value; !(v >= 0.5 && v <= 1.2) { // sizes are 1 and 3 apart, with a margin of 2 and noise
 		t.Errorf("separation %v", v)
 	}
 
-	writeFile(t, "broken.csv", []byte("0,1,size,same\n1,2,size,same\n2,0,size,different\n5,6,size,same\n"))
+	must.Write(t, "broken.csv", "0,1,size,same\n1,2,size,same\n2,0,size,different\n5,6,size,same\n")
 	for _, c := range []struct {
 		want string
 		code int
@@ -65,9 +67,9 @@ func TestEvalPairs(t *testing.T) {
 		{"noise 0.7 is out of range", 2, []string{"--pairs", "pairs.csv", "--noise", "0.7"}},
 		{"nothing.csv", 1, []string{"--pairs", "nothing.csv"}},
 	} {
-		checkMistake(t, call(t, append([]string{"eval", "--codes", "codes.npy"}, c.args...)...), c.code, c.want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"eval", "--codes", "codes.npy"}, c.args...)...), c.code, c.want)
 	}
-	dropped, log := measure(t, "--codes", "codes.npy", "--pairs", "broken.csv", "--conflicts", "drop", "--metrics", "variance")
+	dropped, log := clitest.Measure(t, "--codes", "codes.npy", "--pairs", "broken.csv", "--conflicts", "drop", "--metrics", "variance")
 	if !(dropped["variance"].Value > 0) || !strings.Contains(log, "size 1 class of 2 rows") ||
 		!strings.Contains(log, "3 answers are dropped") {
 		t.Errorf("%v, log %q", dropped, log)
@@ -78,18 +80,18 @@ func TestEvalPairs(t *testing.T) {
 func TestEvalRunPairs(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
-	succeed(t, "train", "entangled/both", "train.epochs=1", "metrics=[]", "--run", "r")
-	if o := succeed(t, "eval", "--run", "r"); o.out != "" || !strings.Contains(o.log, "the config of the run has no metrics; --metrics all") {
+	clitest.OK(t, "train", "entangled/both", "train.epochs=1", "metrics=[]", "--run", "r")
+	if o := clitest.OK(t, "eval", "--run", "r"); o.Out != "" || !strings.Contains(o.Log, "the config of the run has no metrics; --metrics all") {
 		t.Errorf("eval of a run without metrics: %v", o)
 	}
 	var pairs strings.Builder
 	for i := range 121 {
 		fmt.Fprintf(&pairs, "%d,%d,y1,same\n", i, (i+1)%121)
 	}
-	writeFile(t, "pairs.csv", []byte(pairs.String()))
-	got, log := measure(t, "--run", "r", "--pairs", "pairs.csv", "--metrics", "variance,mpd")
+	must.Write(t, "pairs.csv", pairs.String())
+	got, log := clitest.Measure(t, "--run", "r", "--pairs", "pairs.csv", "--metrics", "variance,mpd")
 	if !(got["variance"].Value > 0 && got["mpd"].Value > 0) || !strings.Contains(log, "y1 1 class of 121 rows") {
 		t.Errorf("%v, log %q", got, log)
 	}
-	checkMistake(t, call(t, "eval", "--run", "r", "--pairs", "pairs.csv", "--metrics", "mig"), 1, "it needs the levels of factors")
+	clitest.Mistake(t, clitest.Run(t, "eval", "--run", "r", "--pairs", "pairs.csv", "--metrics", "mig"), 1, "it needs the levels of factors")
 }

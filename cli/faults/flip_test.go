@@ -1,4 +1,4 @@
-package cli
+package faults
 
 import (
 	"os"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -31,18 +32,19 @@ func TestFlippedFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	t.Chdir(t.TempDir())
-	writeFile(t, "small.yaml",
-		[]byte(strings.Replace(sweepExperiment, "figures: false", "figures: true, keep: {last: 3}, checkpoint: 0.000001", 1)))
-	writeFile(t, "own.yaml", []byte(twoRuns))
-	writeFile(t, "own.csv", []byte(twoRunsReference))
-	t.Setenv(asProgram, "1")
-	succeed(t, "table", "own.yaml", "--scale", "quick", "--runs", "runs")
+	must.Write(t, "small.yaml",
+		strings.Replace(clitest.SweepExperiment, "figures: false", "figures: true, keep: {last: 3}, checkpoint: 0.000001", 1))
+
+	must.Write(t, "own.yaml", twoRuns)
+	must.Write(t, "own.csv", twoRunsReference)
+	t.Setenv(clitest.AsProgram, "1")
+	clitest.OK(t, "table", "own.yaml", "--scale", "quick", "--runs", "runs")
 	const a, b = "runs/r_quick_seed0", "runs/r_quick_seed1"
 	commands := []string{"runs runs --csv --filter state=finished",
 		"compare " + a + " " + b, "table own.yaml --runs runs --no-run", "eval --run " + a + " --chance 0"}
 	want := map[string]string{}
 	for _, c := range commands {
-		want[c] = succeed(t, strings.Fields(c)...).out
+		want[c] = clitest.OK(t, strings.Fields(c)...).Out
 	}
 	row := func(out string) string { // the run's row without times
 		for line := range strings.Lines(out) {
@@ -87,33 +89,33 @@ func TestFlippedFiles(t *testing.T) {
 		t.Chdir(dir)
 		text := must.Read(t, p.name)
 		text[p.at] ^= 1 << p.bit
-		writeFile(t, p.name, text)
+		must.Write(t, p.name, text)
 		file := filepath.Base(p.name)
-		if o := call(t, "check", a); o.code != 1 && file != "output.txt" || !strings.Contains(o.out, file) && file != "output.txt" {
+		if o := clitest.Run(t, "check", a); o.Code != 1 && file != "output.txt" || !strings.Contains(o.Out, file) && file != "output.txt" {
 			t.Errorf("%s, byte %d: check: %v", p.name, p.at, o)
 		}
 		for _, c := range commands {
-			o := call(t, strings.Fields(c)...)
-			got, wanted := o.out, want[c]
+			o := clitest.Run(t, strings.Fields(c)...)
+			got, wanted := o.Out, want[c]
 			if strings.HasPrefix(c, "runs") {
 				if got, wanted = row(got), row(wanted); got == "" {
 					continue
 				}
 			}
-			if got != wanted && o.code == 0 && !strings.Contains(o.log, "warning: ") {
+			if got != wanted && o.Code == 0 && !strings.Contains(o.Log, "warning: ") {
 				t.Errorf("%s, byte %d bit %d: %s: %v\nwant %s", p.name, p.at, p.bit, c, o, wanted)
 			}
 		}
-		if o := call(t, "train", "--run", a, "--resume"); o.code != 0 {
+		if o := clitest.Run(t, "train", "--run", a, "--resume"); o.Code != 0 {
 			if file != rundir.Config { // the config may be invalid or describe another training now
 				t.Errorf("%s, byte %d: resume: %v", p.name, p.at, o)
 			}
 			continue
 		}
-		if got := call(t, strings.Fields(commands[2])...); file != rundir.Config && (got.out != want[commands[2]] || got.code != 0) { // with a changed config, it may be another run now
+		if got := clitest.Run(t, strings.Fields(commands[2])...); file != rundir.Config && (got.Out != want[commands[2]] || got.Code != 0) { // with a changed config, it may be another run now
 			t.Errorf("%s, byte %d: after resume: %v", p.name, p.at, got)
 		}
-		if o := call(t, "check", a); o.code != 0 {
+		if o := clitest.Run(t, "check", a); o.Code != 0 {
 			t.Errorf("%s, byte %d: after resume: %v", p.name, p.at, o)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package eval_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -43,26 +44,26 @@ func TestEvalGroups(t *testing.T) {
 	}
 	for name, text := range map[string]*strings.Builder{"codes.csv": &codes, "levels.csv": &levels,
 		"degrees.csv": &degrees, "q.csv": &quaternions, "m.csv": &matrices, "hues.csv": &hues, "pose.csv": &pose, "inverse.csv": &inverse} {
-		writeFile(t, name, []byte(text.String()))
+		must.Write(t, name, text.String())
 	}
 	files := []string{"--codes", "codes.csv", "--metrics", "dlsbd", "--factors"}
 	for _, args := range [][]string{{"levels.csv", "--types", "circular:24,circular:16"}, {"degrees.csv", "--types", "circular:360"},
 		{"levels.csv", "--types", "circular:24,circular:16", "--option", "dlsbd.bootstrap=20"}} {
-		m, log := measure(t, append(files, args...)...)
+		m, log := clitest.Measure(t, append(files, args...)...)
 		if !(m["dlsbd"].Value < 1e-18) || log != "" {
 			t.Errorf("%v: %v, log %q", args, m, log)
 		}
 	}
 	for _, file := range []string{"q.csv", "m.csv"} {
-		m, _ := measure(t, "--codes", "hues.csv", "--metrics", "dlsbd", "--rotations", file, "--factors", "levels.csv",
+		m, _ := clitest.Measure(t, "--codes", "hues.csv", "--metrics", "dlsbd", "--rotations", file, "--factors", "levels.csv",
 			"--types", "ordinal,circular:16", "--option", "dlsbd.objects=together")
 		p := m["dlsbd"].Parts[0]
 		if fmt.Sprint(p.Labels) != "[factor1 rotation]" || len(p.Values) != 2 {
 			t.Fatalf("%s: %+v", file, p)
 		}
 	}
-	turned, _ := measure(t, "--codes", "pose.csv", "--metrics", "dlsbd", "--rotations", "q.csv")
-	inverted, _ := measure(t, "--codes", "inverse.csv", "--metrics", "dlsbd", "--rotations", "m.csv")
+	turned, _ := clitest.Measure(t, "--codes", "pose.csv", "--metrics", "dlsbd", "--rotations", "q.csv")
+	inverted, _ := clitest.Measure(t, "--codes", "inverse.csv", "--metrics", "dlsbd", "--rotations", "m.csv")
 	if a, b := turned["dlsbd"].Value, inverted["dlsbd"].Value; !(a < 0.1 && b > 0.4) {
 		t.Errorf("codes that turn with rotations: %v, with their inverses: %v", a, b)
 	}
@@ -76,10 +77,10 @@ func TestEvalGroups(t *testing.T) {
 		{[]string{"--codes", "codes.csv", "--factors", "levels.csv", "--types", "circular:x"}, 2, `the period "x"`},
 		{[]string{"--codes", "codes.csv", "--factors", "levels.csv", "--types", "ordinal:4"}, 2, `the period "4"`},
 	} {
-		checkMistake(t, call(t, append([]string{"eval"}, c.args...)...), c.code, c.want)
+		clitest.Mistake(t, clitest.Run(t, append([]string{"eval"}, c.args...)...), c.code, c.want)
 	}
-	writeFile(t, "m.csv", []byte(strings.Replace(matrices.String(), "\n", "\n1,0,0,0,1,0,0,0,-1\n", 1)))
-	writeFile(t, "codes.csv", []byte("1,2\n"+codes.String()[:0]+"3,4\n5,6\n"))
-	writeFile(t, "three.csv", []byte("1,0,0,0,1,0,0,0,1\n1,0,0,0,1,0,0,0,-1\n1,0,0,0,1,0,0,0,1\n"))
-	checkMistake(t, call(t, "eval", "--codes", "codes.csv", "--rotations", "three.csv"), 1, "three.csv: row 1", "not a rotation")
+	must.Write(t, "m.csv", strings.Replace(matrices.String(), "\n", "\n1,0,0,0,1,0,0,0,-1\n", 1))
+	must.Write(t, "codes.csv", "1,2\n"+codes.String()[:0]+"3,4\n5,6\n")
+	must.Write(t, "three.csv", "1,0,0,0,1,0,0,0,1\n1,0,0,0,1,0,0,0,-1\n1,0,0,0,1,0,0,0,1\n")
+	clitest.Mistake(t, clitest.Run(t, "eval", "--codes", "codes.csv", "--rotations", "three.csv"), 1, "three.csv: row 1", "not a rotation")
 }

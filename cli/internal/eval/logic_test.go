@@ -1,4 +1,4 @@
-package cli
+package eval_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/eval"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
@@ -24,8 +25,8 @@ func writeTurned(t *testing.T) {
 		a, b := float64(i%5), float64(i/5%4)
 		codes, factors = append(codes, a+0.1*b, b-0.1*a), append(factors, a, b)
 	}
-	writeNPY(t, "codes.npy", []int{60, 2}, codes)
-	writeNPY(t, "factors.npy", []int{60, 2}, factors)
+	must.WriteNPY(t, "codes.npy", []int{60, 2}, codes)
+	must.WriteNPY(t, "factors.npy", []int{60, 2}, factors)
 }
 
 // --metrics takes names, and metrics with their settings.
@@ -33,8 +34,8 @@ func TestEvalSentences(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTurned(t)
 	const modular = `forall[mean] v in y.factor0: exists c in z.factor0: forall[mean] i: y.factor0(i) = v -> z.factor0(i) =[squared] c`
-	evaluate := func(args ...string) outcome {
-		return call(t, append([]string{"eval", "--codes", "codes.npy", "--factors", "factors.npy", "--json"}, args...)...)
+	evaluate := func(args ...string) clitest.Outcome {
+		return clitest.Run(t, append([]string{"eval", "--codes", "codes.npy", "--factors", "factors.npy", "--json"}, args...)...)
 	}
 	for _, args := range [][]string{
 		{"--metrics", `logic: "` + modular + `"`},
@@ -48,7 +49,7 @@ func TestEvalSentences(t *testing.T) {
 		var got struct {
 			Metrics map[string]eval.Evaluated `json:"metrics"`
 		}
-		if err := json.Unmarshal([]byte(o.out), &got); err != nil || len(got.Metrics) != 3 {
+		if err := json.Unmarshal([]byte(o.Out), &got); err != nil || len(got.Metrics) != 3 {
 			t.Fatalf("%v: %v, %v", args, o, err)
 		}
 		l := got.Metrics["logic"]
@@ -58,7 +59,7 @@ func TestEvalSentences(t *testing.T) {
 		}
 	}
 	o := evaluate("--metrics", `{logic: {name: first, sentence: "`+modular+`"}}, logic: "forall i: z(i) =[squared] 0"`)
-	if !strings.Contains(o.out, `"first":`) || !strings.Contains(o.out, `"logic":`) {
+	if !strings.Contains(o.Out, `"first":`) || !strings.Contains(o.Out, `"logic":`) {
 		t.Errorf("%v", o)
 	}
 	for want, text := range map[string]string{
@@ -70,7 +71,7 @@ func TestEvalSentences(t *testing.T) {
 		"metric logic: independent[discrim":   `logic: "independent[discriminator](z[0], z[1])"`,
 		`unknown metric "logik"`:              `logik: "forall i: z(i) =[squared] 0"`,
 	} {
-		if o := evaluate("--metrics", text); o.code == 0 || !strings.Contains(o.log, want) {
+		if o := evaluate("--metrics", text); o.Code == 0 || !strings.Contains(o.Log, want) {
 			t.Errorf("%s: %v; want %s", text, o, want)
 		}
 	}
@@ -81,7 +82,7 @@ func TestEvalApproximation(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	writeTurned(t)
-	if o := call(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy", "--metrics", "mse", "--out", "out"); o.code != 0 {
+	if o := clitest.Run(t, "eval", "--codes", "codes.npy", "--factors", "factors.npy", "--metrics", "mse", "--out", "out"); o.Code != 0 {
 		t.Fatal(o)
 	}
 	if info, err := os.Stat(filepath.Join("out", "approximation.png")); err != nil || info.Size() == 0 {
@@ -91,8 +92,8 @@ func TestEvalApproximation(t *testing.T) {
 	for i := range five {
 		five[i] = float64(i * i % 7)
 	}
-	writeNPY(t, "five.npy", []int{60, 5}, five)
-	succeed(t, "eval", "--codes", "five.npy", "--factors", "five.npy", "--metrics", "mse", "--out", "five")
+	must.WriteNPY(t, "five.npy", []int{60, 5}, five)
+	clitest.OK(t, "eval", "--codes", "five.npy", "--factors", "five.npy", "--metrics", "mse", "--out", "five")
 	constancy := must.Get(png.DecodeConfig(bytes.NewReader(must.Read(t, filepath.Join("five", "constancy.png")))))(t)
 	if constancy.Width < 4*300 || constancy.Height < 2*300 { // a panel of each of five factors, four in a line
 		t.Errorf("constancy.png has %d × %d pixels", constancy.Width, constancy.Height)

@@ -1,4 +1,4 @@
-package cli
+package eval_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
@@ -85,7 +86,7 @@ func TestWithoutFactors(t *testing.T) {
 			}
 			dir := filepath.Join(set, family.config)
 			figures := long.Enabled() || family.config == "vae/sprites"
-			succeed(t, slices.Concat([]string{"train", family.config, "--run", dir, fmt.Sprint("train.figures=", figures)},
+			clitest.OK(t, slices.Concat([]string{"train", family.config, "--run", dir, fmt.Sprint("train.figures=", figures)},
 				short, family.overrides)...)
 			files := []string{"codes.npy", "factors.npy", "report.html", "figures/losses.png"}
 			if !figures {
@@ -98,19 +99,19 @@ func TestWithoutFactors(t *testing.T) {
 			}
 		}
 		run := filepath.Join(set, "vae/sprites")
-		succeed(t, "data", "show", set, "--out", set+".png")
-		succeed(t, "encode", "--run", run, "--out", "codes.npy")
-		succeed(t, "export", "--run", run, "--format", "onnx")
-		succeed(t, "compare", run, filepath.Join(set, "byol/sprites"))
+		clitest.OK(t, "data", "show", set, "--out", set+".png")
+		clitest.OK(t, "encode", "--run", run, "--out", "codes.npy")
+		clitest.OK(t, "export", "--run", run, "--format", "onnx")
+		clitest.OK(t, "compare", run, filepath.Join(set, "byol/sprites"))
 		if set == "test-plain" || long.Enabled() {
-			succeed(t, "train", "vae/sprites", "--run", "dry", "--dry-run", "dataset="+set, "metrics=[]")
+			clitest.OK(t, "train", "vae/sprites", "--run", "dry", "--dry-run", "dataset="+set, "metrics=[]")
 		}
-		all, log := measure(t, fewTrees("--run", run, "--metrics", "all", "--out", set+"-figures")...)
+		all, log := clitest.Measure(t, clitest.FewTrees("--run", run, "--metrics", "all", "--out", set+"-figures")...)
 		lines := strings.Count(log, "the images have no known factor of several levels")
 		if _, ok := all["mutual-information"]; !ok || (set == "test-plain") != (lines == 1) || (set == "test-plain") != needNoLevels(t, all) {
 			t.Errorf("%s: %d metrics, log %s", set, len(all), log)
 		}
-		files, _ := measure(t, "--codes", "codes.npy", "--factors", "factors.npy", "--types",
+		files, _ := clitest.Measure(t, "--codes", "codes.npy", "--factors", "factors.npy", "--types",
 			map[string]string{"test-plain": "categorical", "test-gaps": "circular:8,ordinal,categorical"}[set])
 		for _, name := range []string{"mig", "dci", "sap", "factor-vae"} {
 			a, b := all[name].Value, files[name].Value
@@ -121,8 +122,8 @@ func TestWithoutFactors(t *testing.T) {
 	}
 	mistake := func(words []string, overrides ...string) {
 		t.Helper()
-		o := call(t, append([]string{"train", "vae/sprites", "--run", "mistake", "train.batch=32"}, overrides...)...)
-		checkMistake(t, o, 2, words...)
+		o := clitest.Run(t, append([]string{"train", "vae/sprites", "--run", "mistake", "train.batch=32"}, overrides...)...)
+		clitest.Mistake(t, o, 2, words...)
 		if ui.Exists("mistake") {
 			t.Errorf("%v: the run begins", overrides)
 		}
@@ -135,8 +136,8 @@ func TestWithoutFactors(t *testing.T) {
 	mistake([]string{"supervision", "dataset plain", "no circular factor"}, "dataset=test-plain", "metrics=[]", "supervision={paths: {}}")
 	mistake([]string{"supervision", `factor "unknown" of dataset plain is categorical`}, "dataset=test-plain",
 		"metrics=[]", "supervision={pairs: {count: 5}}")
-	succeed(t, "train", "sprites/similarity", "dataset=test-gaps", "train.epochs=1", "train.batch=32", "metrics=[]",
+	clitest.OK(t, "train", "sprites/similarity", "dataset=test-gaps", "train.epochs=1", "train.batch=32", "metrics=[]",
 		"--run", "similar", "supervision.similarity.factors=[place, grey]", "losses.2.variance.codes={place: [0], grey: [1]}")
-	succeed(t, "train", "sprites/variance", "dataset=test-gaps", "train.epochs=1", "train.batch=32",
+	clitest.OK(t, "train", "sprites/variance", "dataset=test-gaps", "train.epochs=1", "train.batch=32",
 		"metrics=[variance, mig]", "--run", "variance", "losses.2.variance.codes={place: [0], grey: [1]}")
 }

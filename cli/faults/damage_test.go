@@ -1,4 +1,4 @@
-package cli
+package faults
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/safetensors"
@@ -50,7 +51,7 @@ func damageFile(t *testing.T, path string, damage func([]byte) []byte) {
 	if string(before) == string(after) {
 		t.Fatal("nothing was damaged")
 	}
-	writeFile(t, path, after)
+	must.Write(t, path, after)
 }
 
 // A damaged checkpoint is never used. The previous one is used with a warning, and training ends with the same result.
@@ -58,30 +59,30 @@ func damageFile(t *testing.T, path string, damage func([]byte) []byte) {
 func TestDamagedCheckpoint(t *testing.T) {
 	long.NotShort(t)
 	t.Parallel()
-	good := finished(t)
+	good := clitest.Finished(t)
 	for _, d := range long.Sample(damages, 6) {
 		t.Run(d.name, func(t *testing.T) {
-			dir := finished(t)
+			dir := clitest.Finished(t)
 			newest := filepath.Join(dir, checkpoint)
 			damageFile(t, newest, d.damage)
-			o := call(t, "eval", "--run", dir)
-			if o.code != 0 || !strings.HasPrefix(o.log, "warning: checkpoint: "+newest+": ") ||
-				!strings.Contains(o.log, "using the checkpoint before it, of step 16\n") || strings.Count(o.log, "\n") != 1 {
+			o := clitest.Run(t, "eval", "--run", dir)
+			if o.Code != 0 || !strings.HasPrefix(o.Log, "warning: checkpoint: "+newest+": ") ||
+				!strings.Contains(o.Log, "using the checkpoint before it, of step 16\n") || strings.Count(o.Log, "\n") != 1 {
 				t.Errorf("eval: %v", o)
 			}
-			both := finished(t)
+			both := clitest.Finished(t)
 			damageFile(t, filepath.Join(both, checkpoint), d.damage)
 			damageFile(t, filepath.Join(both, checkpoint+".prev"), d.damage)
 			for _, args := range [][]string{{"eval"}, {"encode"}, {"train", "--resume"}} {
-				checkMistake(t, call(t, append(args, "--run", both)...), 1,
+				clitest.Mistake(t, clitest.Run(t, append(args, "--run", both)...), 1,
 					filepath.Join(both, checkpoint)+":", filepath.Join(both, checkpoint+".prev")+":", "the checkpoint before it")
 			}
-			o = call(t, "train", "--resume", "--run", dir)
-			if o.code != 0 || strings.Count(o.log, "warning: ") != 1 || !strings.Contains(o.log, "continuing after step 16 (2 epochs)") {
+			o = clitest.Run(t, "train", "--resume", "--run", dir)
+			if o.Code != 0 || strings.Count(o.Log, "warning: ") != 1 || !strings.Contains(o.Log, "continuing after step 16 (2 epochs)") {
 				t.Errorf("train: %v", o)
 			}
-			sameRun(t, "continued from the checkpoint before", dir, good)
-			succeed(t, "eval", "--run", dir) // without a warning now
+			clitest.SameRun(t, "continued from the checkpoint before", dir, good)
+			clitest.OK(t, "eval", "--run", dir) // without a warning now
 			if _, err := safetensors.ReadFile(newest + ".prev"); err != nil {
 				t.Errorf("the damaged checkpoint was kept as the one before: %v", err)
 			}
@@ -90,27 +91,27 @@ func TestDamagedCheckpoint(t *testing.T) {
 }
 
 func TestMissingCheckpoint(t *testing.T) {
-	good, dir := filepath.Join(t.TempDir(), "whole"), finished(t)
-	succeed(t, "train", tinyFile(t), "--run", good)
+	good, dir := filepath.Join(t.TempDir(), "whole"), clitest.Finished(t)
+	clitest.OK(t, "train", clitest.TinyFile(t), "--run", good)
 	must.OK(t, os.Remove(filepath.Join(dir, checkpoint)))
-	if o := call(t, "eval", "--run", dir); o.code != 0 || !strings.HasPrefix(o.log, "warning: ") || !strings.Contains(o.log, must.NoFile(t)) {
+	if o := clitest.Run(t, "eval", "--run", dir); o.Code != 0 || !strings.HasPrefix(o.Log, "warning: ") || !strings.Contains(o.Log, must.NoFile(t)) {
 		t.Errorf("eval: %v", o)
 	}
 	must.OK(t, os.Remove(filepath.Join(dir, checkpoint+".prev")))
 	for _, command := range []string{"eval", "encode"} {
-		checkMistake(t, call(t, command, "--run", dir), 1, "there is no checkpoint in "+dir)
+		clitest.Mistake(t, clitest.Run(t, command, "--run", dir), 1, "there is no checkpoint in "+dir)
 	}
-	if o := call(t, "train", "--resume", "--run", dir); o.code != 0 ||
-		!strings.Contains(o.log, "there is no checkpoint yet: starting from the beginning") {
+	if o := clitest.Run(t, "train", "--resume", "--run", dir); o.Code != 0 ||
+		!strings.Contains(o.Log, "there is no checkpoint yet: starting from the beginning") {
 		t.Errorf("train: %v", o)
 	}
-	sameRun(t, "from the beginning", dir, good)
+	clitest.SameRun(t, "from the beginning", dir, good)
 }
 
 // Undamaged checkpoints of another run are errors.
 func TestOtherCheckpoint(t *testing.T) {
 	long.NotShort(t)
-	config := tinyFile(t)
+	config := clitest.TinyFile(t)
 	for name, c := range map[string]struct {
 		overrides []string
 		words     []string
@@ -121,13 +122,13 @@ func TestOtherCheckpoint(t *testing.T) {
 		"other images": {[]string{"dataset.square.size=12", "supervision.pairs.count=10"}, []string{"does not fit the config"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, other := finished(t), filepath.Join(t.TempDir(), "other")
-			succeed(t, append([]string{"train", config, "--run", other, "train.epochs=1"}, c.overrides...)...)
-			writeFile(t, filepath.Join(dir, checkpoint), must.Read(t, filepath.Join(other, checkpoint)))
+			dir, other := clitest.Finished(t), filepath.Join(t.TempDir(), "other")
+			clitest.OK(t, append([]string{"train", config, "--run", other, "train.epochs=1"}, c.overrides...)...)
+			must.Write(t, filepath.Join(dir, checkpoint), must.Read(t, filepath.Join(other, checkpoint)))
 			for _, command := range []string{"eval", "encode"} {
-				checkMistake(t, call(t, command, "--run", dir), 1, append(c.words, dir)...)
+				clitest.Mistake(t, clitest.Run(t, command, "--run", dir), 1, append(c.words, dir)...)
 			}
-			checkMistake(t, call(t, "train", "--resume", "--run", dir), 1, "does not fit the config", "the run began with", dir)
+			clitest.Mistake(t, clitest.Run(t, "train", "--resume", "--run", dir), 1, "does not fit the config", "the run began with", dir)
 		})
 	}
 	for name, c := range map[string]struct{ state, word string }{
@@ -135,14 +136,14 @@ func TestOtherCheckpoint(t *testing.T) {
 		"other version": {`{"version": 99}`, "it has version 99, want 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := finished(t)
+			dir := clitest.Finished(t)
 			must.OK(t, os.Remove(filepath.Join(dir, checkpoint+".prev")))
 			f := must.Get(safetensors.ReadFile(filepath.Join(dir, checkpoint)))(t)
 			f.Metadata["unravel.state"] = c.state
 			content := must.Get(safetensors.Encode(f))(t)
-			writeFile(t, filepath.Join(dir, checkpoint), content)
-			checkMistake(t, call(t, "eval", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
-			checkMistake(t, call(t, "train", "--resume", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
+			must.Write(t, filepath.Join(dir, checkpoint), content)
+			clitest.Mistake(t, clitest.Run(t, "eval", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
+			clitest.Mistake(t, clitest.Run(t, "train", "--resume", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
 		})
 	}
 }

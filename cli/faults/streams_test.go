@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package faults
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -29,7 +30,7 @@ func gone(t *testing.T) *os.File {
 // A run continues if its text for people cannot be written.
 func TestNobodyListens(t *testing.T) {
 	long.NotShort(t)
-	whole := reference(t, tinyFile(t))
+	whole := reference(t, clitest.TinyFile(t))
 	for name, stderr := range map[string]func(t *testing.T) *os.File{
 		"a pipe that was closed": gone,
 		"a full disk": func(t *testing.T) *os.File {
@@ -43,21 +44,21 @@ func TestNobodyListens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			o := startWith(t, func(c *exec.Cmd) { c.Stderr = stderr(t) }, "train", tinyFile(t), "--run", dir).end()
-			if o.code != 0 || !strings.Contains(o.out, "dlsbd") {
+			o := clitest.StartWith(t, func(c *exec.Cmd) { c.Stderr = stderr(t) }, "train", clitest.TinyFile(t), "--run", dir).End()
+			if o.Code != 0 || !strings.Contains(o.Out, "dlsbd") {
 				t.Fatal(o)
 			}
-			sameRun(t, name, dir, whole)
+			clitest.SameRun(t, name, dir, whole)
 		})
 	}
 	// closed from the start
 	dir := filepath.Join(t.TempDir(), "run")
-	shell := exec.Command("sh", "-c", `exec "$0" "$@" 2>&-`, os.Args[0], "train", tinyFile(t), "--run", dir)
-	shell.Env = append(os.Environ(), asProgram+"=1")
+	shell := exec.Command("sh", "-c", `exec "$0" "$@" 2>&-`, os.Args[0], "train", clitest.TinyFile(t), "--run", dir)
+	shell.Env = append(os.Environ(), clitest.AsProgram+"=1")
 	if out, err := shell.Output(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	sameRun(t, "without standard error", dir, whole)
+	clitest.SameRun(t, "without standard error", dir, whole)
 }
 
 // Unwritable results are an error.
@@ -74,13 +75,13 @@ func TestResultsLost(t *testing.T) {
 		lines = append(lines, "table")
 	}
 	for _, args := range lines {
-		o := startWith(t, func(c *exec.Cmd) { c.Stdout = full }, strings.Fields(args)...).end()
-		if o.code != 1 || !strings.Contains(o.log, "no space left on device") {
+		o := clitest.StartWith(t, func(c *exec.Cmd) { c.Stdout = full }, strings.Fields(args)...).End()
+		if o.Code != 1 || !strings.Contains(o.Log, "no space left on device") {
 			t.Errorf("%s: %v", args, o)
 		}
 	}
 	// a reader that has closed the pipe gets no message
-	if o := startWith(t, func(c *exec.Cmd) { c.Stdout = gone(t) }, "list").end(); o.code != 1 || o.log != "" {
+	if o := clitest.StartWith(t, func(c *exec.Cmd) { c.Stdout = gone(t) }, "list").End(); o.Code != 1 || o.Log != "" {
 		t.Error(o)
 	}
 }
@@ -98,24 +99,24 @@ func fifo(t *testing.T, name string) string {
 // A signal ends a program that waits for input.
 func TestSignalWhileWaiting(t *testing.T) {
 	long.NotShort(t)
-	codes := filepath.Join(finished(t), "codes.npy")
+	codes := filepath.Join(clitest.Finished(t), "codes.npy")
 	labels := "supervision={labels: {file: " + fifo(t, "labels.csv") + "}}"
 	for name, args := range map[string][]string{
 		"a config":    {"train", fifo(t, "config.yaml")},
 		"codes":       {"eval", "--codes", fifo(t, "codes.csv"), "--factors", codes},
 		"a sweep":     {"sweep", fifo(t, "sweep.yaml")},
 		"a hierarchy": {"eval", "--codes", codes, "--factors", codes, "--hierarchy", fifo(t, "h.json")},
-		"labels":      {"train", tinyFile(t), "model={vae: {encoder: {mlp: {hidden: [8]}}}}", "losses=[{variance: {}}]", labels, "--run", filepath.Join(t.TempDir(), "run")},
+		"labels":      {"train", clitest.TinyFile(t), "model={vae: {encoder: {mlp: {hidden: [8]}}}}", "losses=[{variance: {}}]", labels, "--run", filepath.Join(t.TempDir(), "run")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // the processes wait
 			for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 				o := signalled(t, 200*time.Millisecond, signal, name == "labels", args)
 				// A starting process handles no signals yet, and is killed. On a busy machine, it starts slowly.
-				for wait := 400 * time.Millisecond; o.code == -1 && wait < time.Minute; wait *= 2 {
+				for wait := 400 * time.Millisecond; o.Code == -1 && wait < time.Minute; wait *= 2 {
 					o = signalled(t, wait, signal, name == "labels", args)
 				}
-				if o.code != 130 || !strings.HasPrefix(o.log, "unravel: stopped by a signal") || o.out != "" {
+				if o.Code != 130 || !strings.HasPrefix(o.Log, "unravel: stopped by a signal") || o.Out != "" {
 					t.Errorf("%v: %v", signal, o)
 				}
 			}
@@ -124,16 +125,16 @@ func TestSignalWhileWaiting(t *testing.T) {
 }
 
 // signalled starts a process and signals it after a delay, twice if its run may be saved.
-func signalled(t *testing.T, wait time.Duration, signal os.Signal, twice bool, args []string) outcome {
+func signalled(t *testing.T, wait time.Duration, signal os.Signal, twice bool, args []string) clitest.Outcome {
 	t.Helper()
-	p := start(t, args...)
+	p := clitest.Start(t, args...)
 	time.Sleep(wait) // it waits soon; the test also works if not yet
 	must.OK(t, p.Process.Signal(signal))
 	if twice {
 		time.Sleep(100 * time.Millisecond)
 		_ = p.Process.Signal(signal) // it may have ended
 	}
-	return p.end()
+	return p.End()
 }
 
 // Escape sequences and formulas in the headers of foreign files do not reach terminals or spreadsheets.
@@ -145,11 +146,11 @@ func TestForeignHeaders(t *testing.T) {
 		fmt.Fprintf(&codes, "%d,%d\n", i%8, i/8)
 		fmt.Fprintf(&factors, "%d,%d\n", i%8, i/8)
 	}
-	writeFile(t, "codes.csv", []byte(codes.String()))
-	writeFile(t, "factors.csv", []byte(factors.String()))
+	must.Write(t, "codes.csv", codes.String())
+	must.Write(t, "factors.csv", factors.String())
 	for _, args := range [][]string{{"--out", "found"}, {"--json"}, {"--metrics", "dlsbd", "--types", "ordinal"}} {
-		o := call(t, append([]string{"eval", "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig"}, args...)...)
-		if text := o.out + o.log; strings.ContainsAny(text, "\x1b\u009b") || len(text) == 0 {
+		o := clitest.Run(t, append([]string{"eval", "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig"}, args...)...)
+		if text := o.Out + o.Log; strings.ContainsAny(text, "\x1b\u009b") || len(text) == 0 {
 			t.Errorf("%q: %q", args, text)
 		}
 	}

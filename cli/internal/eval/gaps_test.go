@@ -1,4 +1,4 @@
-package cli
+package eval_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -39,14 +40,14 @@ func TestEvalGaps(t *testing.T) {
 			fmt.Fprintf(&rows, "%d\n", shape)
 		}
 	}
-	writeNPY(t, "codes.npy", []int{90, 2}, codes)
-	writeNPY(t, "known.npy", []int{len(known) / 2, 2}, known)
-	writeNPY(t, "gaps.npy", []int{90, 2}, array)
-	writeFile(t, "gaps.csv", []byte(gaps.String()))
-	writeFile(t, "known.csv", []byte(rows.String()))
-	writeFile(t, "bad.csv", []byte(gaps.String()[:40]+"x,1,\n"))
+	must.WriteNPY(t, "codes.npy", []int{90, 2}, codes)
+	must.WriteNPY(t, "known.npy", []int{len(known) / 2, 2}, known)
+	must.WriteNPY(t, "gaps.npy", []int{90, 2}, array)
+	must.Write(t, "gaps.csv", gaps.String())
+	must.Write(t, "known.csv", rows.String())
+	must.Write(t, "bad.csv", gaps.String()[:40]+"x,1,\n")
 
-	all, log := measure(t, "--codes", "codes.npy", "--factors", "gaps.csv", "--metrics", "sap,mse", "--types", "ordinal,continuous,ordinal")
+	all, log := clitest.Measure(t, "--codes", "codes.npy", "--factors", "gaps.csv", "--metrics", "sap,mse", "--types", "ordinal,continuous,ordinal")
 	for _, want := range []string{"unknown factors: shape of 23 of 90 rows, depth of 23 of 90 rows, hair of 90 of 90 rows"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("log %q lacks %q", log, want)
@@ -58,30 +59,30 @@ func TestEvalGaps(t *testing.T) {
 			t.Errorf("basis %q lacks %q", &basis, want)
 		}
 	}
-	alone, _ := measure(t, "--codes", "known.npy", "--factors", "known.csv", "--metrics", "sap", "--types", "ordinal")
+	alone, _ := clitest.Measure(t, "--codes", "known.npy", "--factors", "known.csv", "--metrics", "sap", "--types", "ordinal")
 	if got, want := all["sap"].PerFactor[0], alone["sap"].PerFactor[0]; got != want || len(all["sap"].PerFactor) != 2 {
 		t.Errorf("shape has %v with gaps, %v alone", all["sap"].PerFactor, want)
 	}
-	same, _ := measure(t, "--codes", "codes.npy", "--factors", "gaps.npy", "--metrics", "sap,mse", "--types", "ordinal,continuous")
+	same, _ := clitest.Measure(t, "--codes", "codes.npy", "--factors", "gaps.npy", "--metrics", "sap,mse", "--types", "ordinal,continuous")
 	for _, name := range []string{"sap", "mse"} {
 		must.Equal(t, same[name].Value, all[name].Value, name, "NaN gives", "empty fields")
 	}
-	succeed(t, "eval", "--codes", "codes.npy", "--factors", "gaps.csv", "--out", "figures", "--metrics", "fast")
+	clitest.OK(t, "eval", "--codes", "codes.npy", "--factors", "gaps.csv", "--out", "figures", "--metrics", "fast")
 	for _, name := range []string{"codes.png", "manipulation.csv"} {
 		if _, err := os.Stat(filepath.Join("figures", name)); err != nil && name == "codes.png" {
 			t.Error(err)
 		}
 	}
-	checkMistake(t, call(t, "eval", "--codes", "gaps.csv", "--factors", "gaps.csv"), 1,
+	clitest.Mistake(t, clitest.Run(t, "eval", "--codes", "gaps.csv", "--factors", "gaps.csv"), 1,
 		"codes: gaps.csv: line 2, field 1: \"\" is not a number")
 
 	empty := "one\n" + strings.Repeat("\"\"\n", 90)
-	writeFile(t, "empty.csv", []byte(empty))
-	all, log = measure(t, "--codes", "codes.npy", "--factors", "empty.csv")
+	must.Write(t, "empty.csv", empty)
+	all, log = clitest.Measure(t, "--codes", "codes.npy", "--factors", "empty.csv")
 	if _, ok := all["total-correlation"]; !ok || !needNoLevels(t, all) ||
 		strings.Count(log, "the images have no known factor of several levels") != 1 || !strings.Contains(log, "left out: dlsbd, dlsbd-workshop, mig, dci, dci-regression, variance,") {
 		t.Errorf("without factors %v are measured, log %s", all, log)
 	}
-	checkMistake(t, call(t, "eval", "--codes", "codes.npy", "--factors", "empty.csv", "--metrics", "mig"), 1,
+	clitest.Mistake(t, clitest.Run(t, "eval", "--codes", "codes.npy", "--factors", "empty.csv", "--metrics", "mig"), 1,
 		"metric mig: the images have no known factor of several levels")
 }

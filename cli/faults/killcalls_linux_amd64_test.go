@@ -1,4 +1,4 @@
-package cli
+package faults
 
 import (
 	"cmp"
@@ -16,6 +16,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/unravel-ml/unravel/cli/internal/clitest"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
@@ -28,7 +30,7 @@ import (
 
 // startedBy runs a command line as a process in a folder. It returns the outcome, and the number of calls that change
 // files, by this process and its child processes. It kills all of them before call number kill; 0 kills none.
-func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, calls int) {
+func startedBy(t testing.TB, dir string, kill int, args ...string) (o clitest.Outcome, calls int) {
 	t.Helper()
 	base := t.TempDir()
 	var files [3]*os.File
@@ -39,7 +41,7 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 	}
 	program := must.Get(os.Executable())(t)
 	attr := &syscall.ProcAttr{Dir: dir,
-		Env: append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))), Sys: &syscall.SysProcAttr{Ptrace: true}}
+		Env: append(os.Environ(), clitest.AsProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))), Sys: &syscall.SysProcAttr{Ptrace: true}}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
 	}
@@ -57,7 +59,7 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 		done <- err
 	}()
 	must.OK(t, <-done)
-	return outcome{w.code, string(must.Read(t, files[1].Name())), string(must.Read(t, files[2].Name()))}, w.calls
+	return clitest.Outcome{Code: w.code, Out: string(must.Read(t, files[1].Name())), Log: string(must.Read(t, files[2].Name()))}, w.calls
 }
 
 // watched holds processes with counted calls.
@@ -188,9 +190,9 @@ var killedPhases = []struct {
 
 // killedFiles are the files of the phases.
 var killedFiles = map[string]string{
-	"tiny.yaml":   tiny,
-	"small.yaml":  sweepExperiment,
-	"stage.yaml":  learnedExperiment,
+	"tiny.yaml":   clitest.Tiny,
+	"small.yaml":  clitest.SweepExperiment,
+	"stage.yaml":  clitest.LearnedExperiment,
 	"sweep.yaml":  "name: s\nbase: small.yaml\nseeds: [1, 2]\n",
 	"search.yaml": "name: s\nbase: small.yaml\nset: {train.epochs: 1}\nsearch: {tpe: {metric: dlsbd, startup: 2, runs: 3, space: {losses.1.kl.weight: {linear: [0, 4]}}}}\n",
 	"first.yaml":  "name: s\nbase: small.yaml\nsearch: {asha: {metric: dlsbd, seed: 1, eta: 2, max: 2, runs: 1, space: {losses.1.kl.weight: {linear: [0, 4]}}}}\n",
@@ -203,23 +205,23 @@ var killedFiles = map[string]string{
 // uninterrupted command.
 func TestKilledAtCalls(t *testing.T) {
 	long.NotShort(t)
-	t.Setenv(asProgram, "1")
+	t.Setenv(clitest.AsProgram, "1")
 	t.Setenv(cache.RootVariable, must.MappedDir(t))
 	for _, p := range long.Sample(killedPhases, 2) {
 		t.Run(p.name, func(t *testing.T) {
 			prepared, calm := t.TempDir(), t.TempDir()
 			for name, text := range killedFiles {
-				writeFile(t, filepath.Join(prepared, name), []byte(text))
+				must.Write(t, filepath.Join(prepared, name), text)
 			}
 			p.again = cmp.Or(p.again, p.command)
 			t.Chdir(prepared)
 			for _, line := range p.prepare {
-				succeed(t, strings.Fields(line)...)
+				clitest.OK(t, strings.Fields(line)...)
 			}
 			before := resultsHere(t)
 			copyTo(t, calm)
 			o, calls := startedBy(t, calm, 0, strings.Fields(p.command)...)
-			if o.code != 0 || calls < 3 {
+			if o.Code != 0 || calls < 3 {
 				t.Fatal(calls, o)
 			}
 			t.Chdir(calm)
@@ -234,7 +236,7 @@ func TestKilledAtCalls(t *testing.T) {
 				dir := t.TempDir()
 				t.Chdir(prepared)
 				copyTo(t, dir)
-				if o, _ := startedBy(t, dir, kill, strings.Fields(p.command)...); o.code != -1 && o.code != 0 { // another order of threads may have fewer calls
+				if o, _ := startedBy(t, dir, kill, strings.Fields(p.command)...); o.Code != -1 && o.Code != 0 { // another order of threads may have fewer calls
 					t.Fatalf("call %d of %d: %v", kill, calls, o)
 				}
 				t.Chdir(dir)
@@ -243,7 +245,7 @@ func TestKilledAtCalls(t *testing.T) {
 						t.Errorf("call %d of %d: results of %s are %v; want %v", kill, calls, name, r, results[name])
 					}
 				}
-				if o := call(t, strings.Fields(p.again)...); o.code != 0 && (p.whole == "" || !strings.Contains(o.log, p.whole)) {
+				if o := clitest.Run(t, strings.Fields(p.again)...); o.Code != 0 && (p.whole == "" || !strings.Contains(o.Log, p.whole)) {
 					t.Fatalf("call %d of %d: %v", kill, calls, o)
 				}
 				if got := resultsHere(t); !maps.EqualFunc(got, results, maps.Equal[map[string]float64]) {
@@ -300,7 +302,7 @@ func resultsHere(t *testing.T) map[string]map[string]float64 {
 		Problem string
 		Results map[string]float64
 	}
-	if o := succeed(t, "runs", ".", "--json"); json.Unmarshal([]byte(o.out), &list) != nil {
+	if o := clitest.OK(t, "runs", ".", "--json"); json.Unmarshal([]byte(o.Out), &list) != nil {
 		t.Fatal(o)
 	}
 	found := map[string]map[string]float64{}
@@ -311,7 +313,7 @@ func resultsHere(t *testing.T) map[string]map[string]float64 {
 		}
 	}
 	if len(list) > 0 {
-		if o := call(t, "check", "."); o.code != 0 {
+		if o := clitest.Run(t, "check", "."); o.Code != 0 {
 			t.Error(o)
 		}
 	}
