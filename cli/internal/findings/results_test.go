@@ -1,4 +1,4 @@
-package cli_test
+package findings_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 func TestResultsPage(t *testing.T) {
 	long.NotShort(t)
 	t.Parallel()
-	got := must.Read(t, "../docs/papers/results.md")
+	got := must.Read(t, "../../../docs/papers/results.md")
 	if !long.Enabled() {
 		checkResultsOfLedger(t, string(got))
 		return

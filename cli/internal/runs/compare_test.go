@@ -1,4 +1,4 @@
-package cli_test
+package runs_test
 
 import (
 	"encoding/json"

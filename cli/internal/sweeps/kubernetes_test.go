@@ -1,4 +1,4 @@
-package cli_test
+package sweeps_test
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli_test
+package sweeps_test
 
 import (
 	"bytes"
