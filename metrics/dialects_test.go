@@ -57,6 +57,7 @@ func TestDialectErrors(t *testing.T) {
 		"metrics: [{mug: {like: disent}}]":            `unknown metric "mug"; did you mean "mig"?`,
 		"metrics: [{mig: {like: disent, bens: 10}}]":  `"bens"`,
 		"metrics: [{mig: {like: disent, bins: 0.5}}]": "metrics.0.mig.bins",
+		"metrics: [{mig: {like: disent}, sap: {}}]":   "like.yaml:1:33: metrics.0: a metric with two names: mig is chosen at like.yaml:1:12, and here sap",
 	} {
 		var read struct {
 			Metrics []Choice `yaml:"metrics"`

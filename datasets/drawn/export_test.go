@@ -48,3 +48,5 @@ func SpaceshapesFit() bool {
 	}
 	return true
 }
+
+var Weighted = weighted

@@ -124,3 +124,15 @@ func BenchmarkSpaceshapes(b *testing.B) {
 		must.Get((&Spaceshapes{Samples: 6000}).Build(0))(b)
 	}
 }
+
+func TestWeighted(t *testing.T) {
+	for _, c := range []struct {
+		sum  int
+		edge bool
+		want uint8
+	}{{0, false, 0}, {15, false, 0}, {16, false, 1}, {32 * 255, false, 255}, {13, true, 0}, {14, true, 1}, {28 * 255, true, 255}} {
+		if got := Weighted(c.sum, c.edge); got != c.want {
+			t.Errorf("weighted(%d, %v) = %d, want %d", c.sum, c.edge, got, c.want)
+		}
+	}
+}

@@ -117,15 +117,21 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Reads in blocks of any size give the same elements as a single read.
+// Reads in blocks of any size give the same elements as a single read, also between skipped blocks.
 func TestBlocks(t *testing.T) {
 	for _, size := range []int{1, 3, 7, 16, 80} {
-		for _, file := range []string{"images.npy"} {
+		for _, file := range []string{"images.npy", "version1.npy"} {
 			r, err := Open(filepath.Join("testdata", file))
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := 0; i < r.Len(); i += size {
+				if i/size%3 == 1 {
+					if err := r.Skip(min(size, r.Len()-i)); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
 				block := make([]float32, min(size, r.Len()-i))
 				if err := Read(r, block); err != nil {
 					t.Fatal(err)
