@@ -246,6 +246,12 @@ func TestAggregates(t *testing.T) {
 	if !(mean.Value >= 0.2 && mean.Value <= 0.6) {
 		t.Errorf("noise 0.5 scores %v", mean.Value)
 	}
+
+	in = input(noisy(0.5, perfect), 3, 5, 6)
+	in.Factors[0].Kind = factor.Categorical // three objects that turn in two ways
+	mean, sum = compute(t, dlsbd(), in), compute(t, &DLSBD{Omega: 10, Aggregate: factor.Sum}, in)
+	near(t, "mean of objects", factor.Mean.Of(mean.Part("per_object")), mean.Value, 1e-12)
+	near(t, "sum of objects", factor.Mean.Of(sum.Part("per_object")), 2*mean.Value, 1e-12)
 }
 
 func TestErrors(t *testing.T) {
