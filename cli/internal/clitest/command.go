@@ -77,6 +77,7 @@ func Mistake(t testing.TB, o Outcome, code int, words ...string) {
 	}
 }
 
+// NoTrace wants no trace of a crash on standard error.
 func NoTrace(t testing.TB, o Outcome) {
 	t.Helper()
 	for _, bad := range []string{"panic", "goroutine", ".go:", "internal error", "%!"} {
