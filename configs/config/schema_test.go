@@ -103,6 +103,8 @@ func TestSchema(t *testing.T) {
 		"properties/scene/properties/axis":           `{"default":"row","description":"row or column","enum":["row","column"],"type":"string"}`,
 		"properties/scene/properties/sides":          `{"default":[0,0],"items":{"type":"number"},"maxItems":2,"minItems":2,"type":"array"}`,
 		"properties/scene/properties/within":         `{"anyOf":[{"$ref":"#/$defs/kind-of-tree"},{"type":"null"}]}`,
+		"$defs/kind-of-tree/anyOf/0/minProperties":   `1`,
+		"$defs/kind-of-tree/anyOf/0/maxProperties":   `1`,
 		"$defs/kind-of-tree/anyOf/1":                 `{"enum":["leaf","fork"],"type":"string"}`,
 		"$defs/kind-of-tree/anyOf/0/properties/leaf": `{"anyOf":[{"additionalProperties":false,"type":"object"},{"type":"null"}],"description":"an end. Source: Euler 1736"}`,
 		"$defs/kind-of-tree/anyOf/0/properties/fork": `{"anyOf":[{"additionalProperties":false,"properties":{` +

@@ -302,7 +302,6 @@ func TestCheck(t *testing.T) {
 		"part 0: triangle 0 names vertex 9; want 0 to 3":                  func(s *Scene) { s.Parts[0].Mesh.Triangles[0][1] = 9 },
 		"part 0: vertex 2 is [NaN 0 0]; want finite numbers":              func(s *Scene) { s.Parts[0].Mesh.Vertices[2] = [3]float64{math.NaN()} },
 		"part 0: mesh has 1 normals; want one for each of its 4 vertices": func(s *Scene) { s.Parts[0].Mesh.Normals = make([][3]float64, 1) },
-		"part 1 has a colour, turn, shift or scale that is not finite":    func(s *Scene) { s.Parts[1].Turn[8] = math.Inf(1) },
 		"light 0 has direction [0 0 0]":                                   func(s *Scene) { s.Lights = make([]Light, 1) },
 		"camera at [1 0 0] looks at itself":                               func(s *Scene) { s.Camera.Eye, s.Camera.Target = [3]float64{1}, [3]float64{1} },
 		"camera has an angle of view of 4; want 0 to less than pi":        func(s *Scene) { s.Camera.Angle = 4 },
@@ -315,6 +314,15 @@ func TestCheck(t *testing.T) {
 		if err := s.Check(); err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
 			t.Errorf("error %v; want %s", err, want)
 		}
+	}
+	for i, change := range []func(*Part){
+		func(p *Part) { p.Colour[2] = math.NaN() }, func(p *Part) { p.Shift[0] = math.Inf(-1) },
+		func(p *Part) { p.Scale = math.Inf(1) }, func(p *Part) { p.Turn[0] = math.NaN() },
+		func(p *Part) { p.Turn[4] = math.NaN() }, func(p *Part) { p.Turn[8] = math.Inf(1) },
+	} {
+		s := silhouette(Camera{}, quad(1, 0), quad(1, 1))
+		change(&s.Parts[1])
+		must.Error(t, s.Check(), "part 1 has a colour, turn, shift or scale that is not finite", i)
 	}
 	for _, size := range [][3]int{{0, 1, 1}, {1, 5000, 1}, {64, 64, 0}, {64, 64, 9}, {4096, 4096, 8}} {
 		if _, err := NewRenderer(size[0], size[1], size[2]); err == nil {
