@@ -39,6 +39,9 @@ func TestThumbnails(t *testing.T) {
 			s.Count < 20 || s.Count > maxThumbnails || max(s.Width, s.Height) > thumbnailSide {
 			t.Errorf("%v: sheet %v of %d pictures %d x %d, %d in a row", size, b, s.Count, s.Width, s.Height, s.Across)
 		}
+		if fewer := s.Across - 1; fewer*fewer*s.Width >= s.Count*s.Height || s.Across*s.Across*s.Width < s.Count*s.Height {
+			t.Errorf("%v: %d of %d pictures in a row do not make a square", size, s.Across, s.Count)
+		}
 	}
 	if s, err := Thumbnails(nil, []int{0}); s != nil || err != nil {
 		t.Errorf("%v, %v", s, err)
