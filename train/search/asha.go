@@ -37,15 +37,11 @@ func (a *ASHA) Validate() error {
 }
 
 // Rungs lists the epochs at the ends of rungs.
-func (a *ASHA) Rungs() (list []int) {
-	for e := a.Min; e < a.Max; e *= a.Eta {
+func (a *ASHA) Rungs() []int {
+	list := []int{a.Min}
+	for e := a.Min; e <= (a.Max-1)/a.Eta; { // e Eta < Max, without overflow
+		e *= a.Eta
 		list = append(list, e)
-		if e > a.Max/a.Eta {
-			break
-		}
-	}
-	if list[len(list)-1] == a.Max {
-		return list
 	}
 	return append(list, a.Max)
 }
