@@ -32,8 +32,8 @@ type Hierarchical interface {
 // ContinuousLevels is the number of levels of a continuous factor.
 const ContinuousLevels = 20
 
-// HoldOut draws a fraction of n images as a test set, in ascending order. It returns nil if the fraction rounds to 0
-// images. (Ross and Doshi-Velez 2021, section 7, hold out a tenth.)
+// HoldOut draws a fraction, 0 to 1, of n images as a test set, in ascending order. It returns nil if the fraction
+// rounds to 0 images. (Ross and Doshi-Velez 2021, section 7, hold out a tenth.)
 func HoldOut(n int, part float64, seed uint64) []int {
 	count := int(math.Round(part * float64(n)))
 	if count == 0 {

@@ -7,11 +7,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
+	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
 const defaultBins = 20 // number of bins of a continuous factor
@@ -54,9 +56,15 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 		switch {
 		case c.Name == "" || first < j:
 			return fmt.Errorf("the name %q of column %d is empty or repeated; want distinct names of factors", c.Name, j)
+		case c.Ints != nil && len(c.Ints) != len(c.Values):
+			return fmt.Errorf("factor %s has %s and %s; want as many",
+				c.Name, wording.Count(len(c.Values), "value"), wording.Count(len(c.Ints), "integer"))
 		case len(c.Values) != n:
 			return fmt.Errorf("factor %s has %s; want %d, one for each row of the codes",
 				c.Name, wording.Count(len(c.Values), "value"), n)
+		case bins < 1 || bins > mutual.MaxBins:
+			err := config.Invalid("bins", "%d is out of range; want 1 to %d", bins, mutual.MaxBins)
+			return fmt.Errorf("factor %s: %w", c.Name, err)
 		}
 		kind := factor.ColumnKind{Kind: c.Type.Kind, Continuous: c.Type.Continuous, Period: c.Type.Period}
 		f, rowLevels, exact, err := levels.Numbers{Values: c.Values, Ints: c.Ints}.Factor(kind, c.Type.Found, bins)

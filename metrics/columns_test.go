@@ -87,11 +87,22 @@ func TestSetFactors(t *testing.T) {
 		`the name "a" of column 1 is empty or repeated`: {{Name: "a", Values: []float64{1}}, {Name: "a", Values: []float64{1}}},
 		`the name "" of column 0 is empty`:              {{Values: []float64{1}}},
 		"factor a has 2 values; want 1":                 {{Name: "a", Values: []float64{1, 2}}},
-		"factor a: bins":                                {{Name: "a", Values: []float64{1}, Type: metrics.ColumnType{Continuous: true}}},
 	} {
 		in := &metrics.Input{Codes: matrix.Matrix{Rows: 1}}
-		must.Error(t, in.SetFactors(columns, -1), want)
+		must.Error(t, in.SetFactors(columns, 0), want)
 	}
+	for want, c := range map[string]metrics.Column{
+		"factor a has 1 value and 2 integers":            {Values: []float64{1}, Ints: []int64{1, 2}},
+		"factor a: value 0 is -Inf; want finite numbers": {Values: []float64{math.Inf(-1)}},
+		"factor a: the period is -4; want a positive num": {Values: []float64{1},
+			Type: metrics.ColumnType{Kind: factor.Circular, Period: -4}},
+	} {
+		c.Name = "a"
+		in := &metrics.Input{Codes: matrix.Matrix{Rows: 1}}
+		must.Error(t, in.SetFactors([]metrics.Column{c}, 0), want)
+	}
+	one := &metrics.Input{Codes: matrix.Matrix{Rows: 1}}
+	must.Error(t, one.SetFactors([]metrics.Column{{Name: "a", Values: []float64{1}}}, -1), "factor a: bins: -1 is out of range")
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: 3}}
 	err := in.SetFactors([]metrics.Column{{Name: "a", Values: []float64{0, 1, 5}, Type: metrics.ColumnType{Kind: factor.Circular}}}, 0)
 	must.Error(t, err, "factor a: the circular values 0, 1, 5 are not evenly spaced; want their period")

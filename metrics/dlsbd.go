@@ -117,6 +117,11 @@ func (m *DLSBD) Suits(in *Input) error {
 	if _, err := m.Codes.Blocks("codes", in.codeFactors(), in.Codes.Cols); err != nil {
 		return err
 	}
+	for s, space := range in.Spaces {
+		if len(space) == 0 || slices.Min(space) < 0 || slices.Max(space) >= in.Codes.Cols {
+			return fmt.Errorf("space %d has the columns %v; want some of 0 to %d", s, space, in.Codes.Cols-1)
+		}
+	}
 	if !slices.ContainsFunc(in.Factors, factor.Factor.Turns) {
 		return MissingCircular
 	}

@@ -90,7 +90,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	if list, _ := c.factors(in); list != nil {
 		in = in.withKnownLevels(list)
 	}
-	if c.Columns != nil {
+	if len(c.Columns) > 0 {
 		selected := *in
 		selected.Codes = in.Codes.Columns(c.Columns)
 		in = &selected

@@ -55,6 +55,7 @@ func TestInformativenessOracles(t *testing.T) {
 	}
 	near(t, "contraction-max of narrow codes", value(t, "contraction-max", narrow), math.Sqrt(3)/2, 1e-12)
 	near(t, "contraction-max of constant codes", value(t, "contraction-max", constant), math.Sqrt(3), 1e-12)
+	near(t, "contraction-max with empty lists", compute(t, &Contraction{Max: true, Columns: []int{}, Factors: []string{}}, constant).Value, math.Sqrt(3), 1e-12)
 	for _, name := range []string{"mse", "mae", "me"} {
 		near(t, name+" of narrow codes", value(t, name, narrow), 0, 1e-12)
 		near(t, name+" of columns of different sizes", value(t, name, uneven), 0, 1e-12)

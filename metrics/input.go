@@ -101,7 +101,26 @@ func (in *Input) Validate() error {
 	if err := in.table().Validate(in.Exact); err != nil {
 		return err
 	}
+	if err := in.validDiffer(); err != nil {
+		return err
+	}
 	return in.validHierarchical()
+}
+
+// validDiffer checks the pairs of rows that differ.
+func (in *Input) validDiffer() error {
+	if in.Differ != nil && len(in.Differ) != len(in.Factors) {
+		return fmt.Errorf("there are differing pairs of %d factors; want one list for each of the %d",
+			len(in.Differ), len(in.Factors))
+	}
+	for j, list := range in.Differ {
+		for _, pair := range list {
+			if min(pair[0], pair[1]) < 0 || max(pair[0], pair[1]) >= in.Codes.Rows {
+				return fmt.Errorf("factor %q: rows %v differ; want rows of 0 to %d", in.Factors[j].Name, pair, in.Codes.Rows-1)
+			}
+		}
+	}
+	return nil
 }
 
 // NewMatrix converts float32 codes, rows x cols, in row-major order.

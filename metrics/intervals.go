@@ -44,7 +44,7 @@ func addable(ctx context.Context, in *Input, choices []Choice, results []Result)
 		return fmt.Errorf("metrics: %d results of %d metrics; want the results of Evaluate, and a context",
 			len(results), len(choices))
 	}
-	return in.Validate()
+	return cmp.Or(chosen(choices), in.Validate())
 }
 
 func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r *Result) error {

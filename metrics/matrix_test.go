@@ -107,4 +107,17 @@ func TestInputFromGo(t *testing.T) {
 	check("no input", err, "there is no input")
 	_, err = metrics.Evaluate(t.Context(), in, 1, []metrics.Choice{{}})
 	check("no metric", err, "metric 0 is not chosen")
+	none, results := []metrics.Choice{{}}, make([]metrics.Result, 1)
+	check("no metric that suits", metrics.Suits(in, none), "metric 0 is not chosen")
+	check("no metric of an interval", metrics.Intervals{Percent: 95}.Add(t.Context(), in, 1, none, results), "metric 0 is not chosen")
+	check("no metric of a chance", metrics.Chances{Shuffles: 2}.Add(t.Context(), in, 1, none, results), "metric 0 is not chosen")
+	in.Spaces = [][]int{{0}, {1}}
+	dlsbd := must.Get(metrics.Named("dlsbd"))(t).Value.(metrics.Selective)
+	check("a column outside", dlsbd.Suits(in), "space 1 has the columns [1]; want some of 0 to 0")
+	in.Spaces = [][]int{{}}
+	check("an empty space", dlsbd.Suits(in), "space 0 has the columns []")
+	in.Spaces, in.Differ = nil, [][][2]int{{{0, 1}, {1, 2}}}
+	check("a row outside", in.Validate(), `factor "y0": rows [1 2] differ; want rows of 0 to 1`)
+	in.Differ = [][][2]int{nil, nil}
+	check("pairs of other factors", in.Validate(), "differing pairs of 2 factors; want one list for each of the 1")
 }

@@ -167,10 +167,21 @@ func readyWithLevels(ctx context.Context, m Metric, in *Input) error {
 // Suits returns the error of the first metric that cannot measure an input. It needs no codes, so a run can check
 // before training. It asks each metric's Suits about the rows and factors that [Evaluate] would give to the metric.
 func Suits(in *Input, choices []Choice) error {
+	if err := chosen(choices); err != nil {
+		return err
+	}
 	for _, c := range choices {
 		if _, err := inputsFor(c.Value, in); err != nil {
 			return fmt.Errorf("metric %s: %w", c.Name, err)
 		}
+	}
+	return nil
+}
+
+// chosen returns an error for a choice without a metric.
+func chosen(choices []Choice) error {
+	if i := slices.IndexFunc(choices, func(c Choice) bool { return c.Value == nil }); i >= 0 {
+		return fmt.Errorf("metrics: metric %d is not chosen; want, for example, Named(\"mig\")", i)
 	}
 	return nil
 }
@@ -211,11 +222,11 @@ func EvaluateWatched(
 	if ctx == nil {
 		return nil, fmt.Errorf("metrics: the context is nil; want one, such as context.Background()")
 	}
+	if err := chosen(choices); err != nil {
+		return nil, err
+	}
 	results, names, sum := make([]Result, len(choices)), ResultNames(choices), numeric.Checksum(in.Codes.Data, in.Levels)
 	for i, c := range choices {
-		if c.Value == nil {
-			return nil, fmt.Errorf("metrics: metric %d is not chosen; want, for example, Named(\"mig\")", i)
-		}
 		watch(i, names[i])
 		x, err := inputsFor(c.Value, in)
 		if err != nil {

@@ -380,7 +380,7 @@ func (m *Downstream) Validate() error {
 }
 
 func (m *Downstream) Suits(in *Input) error {
-	if err := m.split(1).suits(in); err != nil {
+	if err := cmp.Or(m.Validate(), m.split(1).suits(in)); err != nil {
 		return err
 	}
 	if fitting, _ := m.sizes(in); len(fitting) == 0 {

@@ -55,7 +55,7 @@ func TestSampledSettings(t *testing.T) {
 	in, _ := encoded(t, "nonlinear")
 	for text, want := range map[string]string{
 		"sampled":                               "of: there is no metric; want one of the sample",
-		"{sampled: {rows: 1, of: mig}}":         "rows: 1 is out of range; want 2 or more",
+		"{sampled: {rows: 1, of: mig}}":         "rows: 1 is out of range; want 2 to 16777216",
 		"{sampled: {draws: 0, of: mig}}":        "draws: 0 is out of range",
 		"{sampled: {of: {sampled: {of: mig}}}}": "of: the rows are a sample already",
 		"{sampled: {of: {mig: {bins: 0}}}}":     "bins: 0 is out of range",

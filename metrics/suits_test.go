@@ -112,6 +112,9 @@ func TestZeroSettings(t *testing.T) {
 			!strings.HasPrefix(err.Error(), "metric "+e.Name) {
 			t.Errorf("%s: error %v", e.Name, err)
 		}
+		if s, ok := zero.(Selective); ok {
+			_ = s.Suits(in)
+		}
 	}
 }
 

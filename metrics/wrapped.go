@@ -44,7 +44,7 @@ func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
 func (m *Sampled) Validate() error {
 	_, nested := m.Of.Value.(*Sampled)
 	return cmp.Or(
-		rule(m.Rows >= 2, "rows", "%d is out of range; want 2 or more", m.Rows),
+		inRange("rows", m.Rows, 2, maxDrawn),
 		inRange("draws", m.Draws, 1, maxDraws),
 		rule(!nested, "of", "the rows are a sample already; want another metric than sampled"),
 		m.Of.validateInner("the sample"),

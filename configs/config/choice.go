@@ -82,7 +82,7 @@ func (n *Node) splitChoice(
 	case n.kind != mapNode:
 		return fail("want one %s, by its name or as {name: {options}}, got %s; known: %s", kind, n.describe(), list)
 	case len(n.keys) == 0:
-		return fail("want {name: {options}} to choose a %s, got an empty mapping; known: %s", kind, list)
+		return fail("want {name: {options}} to choose one %s, got an empty mapping; known: %s", kind, list)
 	case len(n.keys) > 1:
 		second := n.items[1]
 		place := second.keyOrValue()

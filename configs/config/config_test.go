@@ -269,7 +269,7 @@ var mistakes = []struct{ src, want string }{
 	{"dataset:", "dataset: want one dataset, by its name or as {name: {options}}, got nothing (null); known: square, arrow"},
 	{"dataset: 5", "got 5; known: square, arrow"},
 	{"dataset: [square]", "got a list; known: square, arrow"},
-	{"dataset: {}", "dataset: want {name: {options}} to choose a dataset, got an empty mapping; known: square, arrow"},
+	{"dataset: {}", "dataset: want {name: {options}} to choose one dataset, got an empty mapping; known: square, arrow"},
 	{"dataset: {arrow: {}, square: {size: 3}}", "x.yaml:1:22: dataset: a dataset with two names: arrow is chosen at x.yaml:1:11, and here square; keep one, or replace the whole: dataset={square: {...}}"},
 	{"dataset: {square: {hues: 3}}", `x.yaml:1:20: dataset.square.hues: unknown key "hues"; known: size, side`},
 	{"dataset: {square: 5}", "dataset.square: want a mapping, got 5; its keys: size, side"},

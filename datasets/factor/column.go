@@ -46,9 +46,15 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 // the distinct numbers, ascending. Numbers that differ by rounding, such as 0.3 and 3*0.1, are one level. With a
 // period, the levels are the distinct angles; if the angles cover at least half of the equal steps of a turn, they are
 // these steps. Circular numbers without a period must be evenly spaced, because otherwise the circumference is
-// unknown. Levels does not bin continuous numbers.
+// unknown. Levels does not bin continuous numbers. An infinite number and a period out of range are errors.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	f, wrapped := Factor{Kind: k.Kind}, false
+	if !(k.Period >= 0) || math.IsInf(k.Period, 0) {
+		return f, nil, fmt.Errorf("the period is %v; want a positive number, such as 360, or 0", k.Period)
+	}
+	if i := slices.IndexFunc(numbers, func(v float64) bool { return math.IsInf(v, 0) }); i >= 0 {
+		return f, nil, fmt.Errorf("number %d is %v; want finite numbers, or NaN for unknown levels", i, numbers[i])
+	}
 	if k.Period > 0 {
 		numbers = slices.Clone(numbers)
 		for i, v := range numbers {

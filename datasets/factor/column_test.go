@@ -49,6 +49,14 @@ func TestColumnLevels(t *testing.T) {
 	}
 	_, _, err := ColumnKind{Kind: Circular}.Levels([]float64{0, 15, 45})
 	must.Error(t, err, "0, 15, 45 are not evenly spaced; want their period, such as circular:360")
+	for _, period := range []float64{-1, math.Inf(1), nan} {
+		_, _, err := ColumnKind{Kind: Circular, Period: period}.Levels([]float64{0, 90, 90})
+		must.Error(t, err, "want a positive number, such as 360, or 0", period)
+	}
+	for _, kind := range []ColumnKind{{Kind: Ordinal}, {Kind: Circular, Period: 360}} {
+		_, _, err := kind.Levels([]float64{nan, 1, math.Inf(-1)})
+		must.Error(t, err, "number 2 is -Inf; want finite numbers, or NaN for unknown levels", kind)
+	}
 	quarters := []float64{-turn / 4, 0, turn / 4, turn / 2, 3 * turn / 4, turn}
 	for text, want := range map[string]string{
 		"circular:6.28":        "the angles 0 and 0.00318531 may be one angle",
@@ -122,6 +130,8 @@ func TestFromNumbers(t *testing.T) {
 	if _, _, err := FromNumbers("size", []float64{nan}, nil, nil, 0); err == nil || !strings.Contains(err.Error(), "has no value in any row") {
 		t.Errorf("no numbers: %v", err)
 	}
+	_, _, err := FromNumbers("size", steps(3, 1), nil, nil, -1)
+	must.Error(t, err, "the number of bins is -1; want 1 to")
 }
 
 // Kinds belong to columns by order, or by name. One column more than names or kinds is an index.

@@ -155,6 +155,9 @@ const defaultBins = 20
 func FromNumbers(
 	name string, numbers []float64, ints []int64, given *ColumnKind, n int,
 ) (f Factor, levels []int32, err error) {
+	if n = cmp.Or(n, defaultBins); n < 1 || n > MaxSize {
+		return f, nil, fmt.Errorf("the number of bins is %d; want 1 to %d, or 0 for %d", n, MaxSize, defaultBins)
+	}
 	exact := map[float64]int64{}
 	for i, n := range ints {
 		if math.Abs(numbers[i]) < 1<<53 {
@@ -166,7 +169,6 @@ func FromNumbers(
 		}
 		exact[numbers[i]] = n
 	}
-	n = cmp.Or(n, defaultBins)
 	kind := ColumnKind{Kind: Ordinal}
 	if given != nil {
 		kind = *given

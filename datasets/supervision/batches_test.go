@@ -336,6 +336,7 @@ func TestViewLoader(t *testing.T) {
 	if n := testing.AllocsPerRun(50, func() { small.Next() }); n > 0 && !race.Enabled { // emptied pools do not count
 		t.Errorf("%v allocations a batch", n)
 	}
+	small.Close() // and once more at the end
 	if NewLoader(d, datatest.Sampler(t, s, 9)).Views() != nil {
 		t.Error("a loader of images has views")
 	}

@@ -406,5 +406,5 @@ func (l *Loader) Restore(s State) error {
 	return nil
 }
 
-// Close stops the background work. The loader must not be used afterwards.
+// Close stops the background work. The loader must not be used afterwards, except for another Close.
 func (l *Loader) Close() { l.background.Close() }

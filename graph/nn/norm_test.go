@@ -229,6 +229,8 @@ func TestParts(t *testing.T) {
 		t.Errorf("parts %v, the input is %v", parts, nn.Data(x))
 	}
 	must.ErrorOf(g.Parts(x, 3))(t, "rows have 3 equal parts")
+	must.ErrorOf(g.Parts(x, 0))(t, "rows have 0 equal parts")
+	must.ErrorOf(g.Parts(x, -1))(t, "rows have -1 equal parts")
 	must.ErrorOf(g.Parts(x, 2))(t, "has another input with this name")
 }
 

@@ -186,7 +186,7 @@ func (g *Graph) input(name string, t *tensor.Dense) (*gorgonia.Node, error) {
 // x: writing to a part changes x.
 func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err error) {
 	data, shape := Data(x), x.Shape().Clone()
-	if data == nil || shape[0]%parts != 0 {
+	if data == nil || parts < 1 || shape[0]%parts != 0 {
 		return nil, fmt.Errorf("input %q of shape %v; want an input whose rows have %d equal parts", x.Name(), shape, parts)
 	}
 	shape[0] /= parts

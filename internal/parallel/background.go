@@ -5,6 +5,7 @@ type Background struct {
 	request chan task
 	done    chan *Panic
 	running bool
+	closed  bool
 }
 
 // task is a piece of work, and takes one thread of a scope.
@@ -60,8 +61,11 @@ func (b *Background) Wait() (failed *Panic) {
 	return <-b.done
 }
 
-// Close waits for the current work and ends the goroutine.
+// Close waits for the current work and ends the goroutine. A second Close does nothing.
 func (b *Background) Close() {
 	b.Wait()
-	close(b.request)
+	if !b.closed {
+		close(b.request)
+	}
+	b.closed = true
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -56,7 +57,7 @@ const (
 // Settings holds the settings of intervals.
 type Settings struct {
 	Percent float64 // 50 to 99.9
-	Repeats int     // 0: depends on the metric
+	Repeats int     // for a metric; 0: depends on the metric. Halves and Draws take the number from their Value
 	Rows    int     // maximum number of rows of a repeat; 0: 5000
 
 	Watch func(name string, done, of int) // called before every repeat, if not nil
@@ -87,13 +88,21 @@ func (s Settings) Validate() error {
 	return nil
 }
 
+// check checks the settings and the number of repeats of a value.
+func (s Settings) check(v Value) error {
+	if v.Repeats < 2 {
+		return fmt.Errorf("interval: the value has %d repeats; want at least 2", v.Repeats)
+	}
+	return s.Validate()
+}
+
 // Value is a value with the facts that its interval needs.
 type Value struct {
 	Name        string // for Watch
 	Value       float64
 	Least, Most float64 // bounds; infinite if there are none
 
-	Repeats int // a pair of halves counts as two repeats
+	Repeats int // at least 2; a pair of halves counts as two repeats
 
 	// For Way rows:
 	Rows     int  // number of rows
@@ -107,6 +116,9 @@ type Value struct {
 func (s Settings) Halves(
 	ctx context.Context, v Value, order *rng.Stream, measure func(rows []int, b int, of string) (float64, error),
 ) (*Interval, error) {
+	if err := s.check(v); err != nil {
+		return nil, err
+	}
 	n, largest := v.Rows, s.Rows
 	largest = cmp.Or(largest, repeatRows)
 	m := min(n/2, largest)
@@ -158,6 +170,9 @@ func endless(sizes, values []float64) (sum float64) {
 // Draws returns the interval of the mean over random numbers. measure returns the value of repeat b > 0; the value
 // itself is repeat 0. If the context ends, Draws behaves like Halves.
 func (s Settings) Draws(ctx context.Context, v Value, measure func(b int) (float64, error)) (*Interval, error) {
+	if err := s.check(v); err != nil {
+		return nil, err
+	}
 	values, err := s.repeat(v, v.Repeats, func(b int) (float64, error) {
 		if b == 0 {
 			return v.Value, nil

@@ -58,7 +58,7 @@ func TestValidate(t *testing.T) {
 
 // Pairs of halves are disjoint. Quarters are the first parts of halves. The number of rows is bounded.
 func TestHalvesOfRows(t *testing.T) {
-	for _, c := range []struct{ rows, most, half, repeats int }{{33, 0, 16, 8}, {33, 10, 10, 7}, {12000, 0, 5000, 2}} {
+	for _, c := range []struct{ rows, most, half, repeats int }{{33, 0, 16, 8}, {40, 16, 16, 7}, {12000, 0, 5000, 2}} {
 		var watched []int
 		set := Settings{Percent: 95, Rows: c.most, Watch: func(_ string, done, of int) { watched = append(watched, done, of) }}
 		v := Value{Least: math.Inf(-1), Most: math.Inf(1), Repeats: c.repeats, Rows: c.rows, Used: c.rows, Quarters: true}
@@ -143,6 +143,22 @@ func TestDraws(t *testing.T) {
 	}
 	if mean, deviation := MeanAndDeviation([]float64{5}); mean != 5 || deviation != 0 {
 		t.Errorf("of one number: %v, %v", mean, deviation)
+	}
+}
+
+// Wrong settings and too few repeats are errors.
+func TestMistakes(t *testing.T) {
+	for want, c := range map[string]struct {
+		s Settings
+		v Value
+	}{
+		"percent: 0 is out of range":                       {Settings{}, Value{Repeats: 8, Rows: 40, Used: 40}},
+		"rows: -3 is out of range":                         {Settings{Percent: 95, Rows: -3}, Value{Repeats: 8, Rows: 40, Used: 40}},
+		"interval: the value has 0 repeats; want at least": {Settings{Percent: 95, Repeats: 8}, Value{Rows: 40, Used: 40}},
+	} {
+		must.ErrorOf(c.s.Draws(t.Context(), c.v, func(int) (float64, error) { return 1, nil }))(t, want)
+		must.ErrorOf(c.s.Halves(t.Context(), c.v, rng.New(1, "mistakes"),
+			func([]int, int, string) (float64, error) { return 1, nil }))(t, want)
 	}
 }
 

@@ -173,10 +173,14 @@ const (
 	hiddenDeviations = 3
 )
 
-// Share returns the bins of all rows. Errors: fewer than two rows for each cell of two columns.
+// Share returns the bins of all rows. Errors: settings out of range, and fewer than two rows for each cell of two
+// columns.
 func Share(codes matrix.Matrix, h Histogram) (*Shared, error) { return share(codes, h, h.Bins*h.Bins) }
 
 func share(codes matrix.Matrix, h Histogram, cells int) (*Shared, error) {
+	if err := h.Check(); err != nil {
+		return nil, err
+	}
 	if least := leastPerCell * cells; codes.Rows < least {
 		return nil, fmt.Errorf("%d rows are too few to count %d cells; want at least %d, or fewer bins",
 			codes.Rows, cells, least)
@@ -193,8 +197,8 @@ func share(codes matrix.Matrix, h Histogram, cells int) (*Shared, error) {
 }
 
 // ShareWithFactors returns the bins of all rows for joint counts with factors. With test it also finds the pairs that
-// have information, by random permutations. Errors: fewer than two rows for each cell of a column and a factor, no pair
-// with information, and the end of the context.
+// have information, by random permutations. Errors: settings out of range, fewer than two rows for each cell of a
+// column and a factor, no pair with information, and the end of the context.
 func ShareWithFactors(
 	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, test bool, s *rng.Stream,
 ) (*Shared, error) {

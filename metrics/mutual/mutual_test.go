@@ -267,4 +267,9 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%v, error %v, want %q", x, err, want)
 		}
 	}
+	for _, bins := range []int{-1, 0, MaxBins + 1} {
+		h := Histogram{Bins: bins, Binning: EqualWidth}
+		must.ErrorOf(Share(codes, h))(t, "is out of range; want 1 to 10000", bins)
+		must.ErrorOf(ShareWithFactors(t.Context(), codes, factors, []int{0, 1, 1}, h, false, nil))(t, "is out of range; want 1 to 10000", bins)
+	}
 }

@@ -172,6 +172,9 @@ func Write(w io.Writer, a *Answers, name func(row int) string) error {
 	if name == nil {
 		name = strconv.Itoa
 	}
+	if err := a.Validate(); err != nil {
+		return err
+	}
 	out := csv.NewWriter(w)
 	if err := out.Write([]string{"row", "row", "factor", "answer"}); err != nil {
 		return err

@@ -82,6 +82,11 @@ func TestReadErrors(t *testing.T) {
 }
 
 // FuzzRead checks that Unite takes all accepted answers, and that Write and Read return them unchanged.
+func TestWriteMistakes(t *testing.T) {
+	a := &Answers{Rows: 2, Factors: []string{"x"}, List: []Answer{{A: 0, B: 1, Factor: 1}}}
+	must.Error(t, Write(&bytes.Buffer{}, a, nil), "answer 0 is about rows 0 and 1 and factor 1; want rows 0 to 1 and factors 0 to 0")
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add("0,1,x,same\n1,2,x,different\n2,0,x,same\n")
 	f.Add("row;row;factor;answer\n0;0;\"a\"\"b\";\n3;1;u;?\n")

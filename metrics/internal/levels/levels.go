@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Table holds the levels of factors, row by row.
@@ -289,13 +288,10 @@ func Paths(n int, columns [][]float64) (ids []int, count int) {
 
 // Validate checks the factors, the range of levels, and the values of continuous factors (see [Table.validExact]).
 func (t Table) Validate(exact [][]float64) error {
+	if err := factor.Validate(t.Factors); err != nil {
+		return err
+	}
 	for j, f := range t.Factors {
-		if f.Size < 1 {
-			return fmt.Errorf("factor %q has %d levels; want at least one", f.Name, f.Size)
-		}
-		if err := validGroup(f); err != nil {
-			return err
-		}
 		for i := range t.Rows() {
 			if level := t.Levels[i*len(t.Factors)+j]; level < factor.Unknown || level >= f.Size {
 				return fmt.Errorf("factors: row %d has level %d of factor %q; want 0 to %d, or -1 where it is unknown",
@@ -304,28 +300,6 @@ func (t Table) Validate(exact [][]float64) error {
 		}
 	}
 	return t.validExact(exact)
-}
-
-// validGroup checks the angles or rotations that belong to a factor's levels.
-func validGroup(f factor.Factor) error {
-	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
-		return fmt.Errorf("factor %q, %s with %s, has %s; want one for each level of a circular factor",
-			f.Name, f.Kind, wording.Count(f.Size, "level"), wording.Count(len(f.Angles), "angle"))
-	}
-	if f.Rotations == nil {
-		return nil
-	}
-	if len(f.Rotations) != f.Size || f.Kind != factor.Categorical {
-		return fmt.Errorf("factor %q, %s with %d levels, has %d rotations; want one for each level of a categorical factor",
-			f.Name, f.Kind, f.Size, len(f.Rotations))
-	}
-	for l, g := range f.Rotations {
-		if !factor.IsRotation(&g) {
-			return fmt.Errorf("factor %q: level %d has the matrix %v; want a rotation, with orthonormal rows and determinant 1",
-				f.Name, l, g)
-		}
-	}
-	return nil
 }
 
 // validExact checks the values of continuous factors, one list or nil for each factor.

@@ -29,6 +29,9 @@ func (c Numbers) Factor(
 	if found {
 		kind = factor.ColumnKind{Kind: factor.Ordinal}
 	}
+	if i := slices.IndexFunc(c.Values, func(v float64) bool { return math.IsInf(v, 0) }); i >= 0 {
+		return f, nil, nil, fmt.Errorf("value %d is %v; want finite numbers, or NaN where it is unknown", i, c.Values[i])
+	}
 	levels = slices.Repeat([]int{factor.Unknown}, len(c.Values))
 	rows := c.knownRows()
 	if len(rows) == 0 {
@@ -51,7 +54,7 @@ func (c Numbers) Factor(
 		exact, kind.Kind = slices.Clone(whole.Values), factor.Ordinal
 	}
 	f = factor.Factor{Kind: kind.Kind, Values: distinct, Size: len(distinct)}
-	if kind.Kind == factor.Circular && (kind.Period > 0 || !c.evenlySpaced(numbers, f)) {
+	if kind.Kind == factor.Circular && (kind.Period != 0 || !c.evenlySpaced(numbers, f)) {
 		if f, numbers, err = (factor.ColumnKind{Kind: kind.Kind, Period: kind.Period, Sample: true}).Levels(c.Values); err != nil {
 			return f, nil, nil, err
 		}
