@@ -38,6 +38,8 @@ func TestFigures(t *testing.T) {
 		files string
 	}{
 		{"two views", seenConfig(t, "byol", "train.epochs=1", "train.figures=true"), "codes.png embedding.png losses.png med.png retrieval.png"},
+		{"one circle", load(t, "train.epochs=1", "train.figures=true", "supervision=none", "losses=[reconstruction, kl]",
+			"model={delta-vae: {encoder: {mlp: {hidden: [16]}}, latent: [{sphere: {dim: 1}}, {euclidean: {dim: 2}}]}}"), "losses.png reconstructions.png torus.png traversals.gif traversals.png"},
 		{"circles", load(t, "train.epochs=1", "train.figures=true"), "losses.png reconstructions.png torus.png traversals.gif traversals.png"},
 	} {
 		first, second := drawnBy(t, test.c), drawnBy(t, test.c)
