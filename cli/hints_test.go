@@ -202,6 +202,7 @@ func TestNewcomers(t *testing.T) {
 		{"eval  codes.npy", "write --codes codes.npy"},
 		{"eval  --embeddings  codes.npy", "codes are --codes codes.npy"},
 		{"eval  --codes  codes.npy  --labels  y.npy", "factors are --factors y.npy"},
+		{"eval  --codes  codes.npy  --kinds  circular:360", `did you mean "--types"?`},
 		{"eval  --run  x  --metrics  MIG", `unknown metric "MIG"; did you mean "mig"?`},
 		{"compare  a  b  -m  mig", `did you mean "--metrics"?`},
 		{"encode  runs/x", "write --run runs/x"},

@@ -157,6 +157,8 @@ var otherFlags = []struct {
 		[]string{"eval"}, "codes are --codes VALUE"},
 	{[]string{"--labels", "--targets", "--ground-truth", "--ground_truth", "-y", "--y"}, []string{"eval", "compare"},
 		"factors are --factors VALUE"},
+	{[]string{"--kinds", "--kind", "--factor-types", "--factor_types", "--factor-kinds"}, []string{"eval", "compare"},
+		"did you mean \"--types\"?"},
 	{[]string{"-j", "-n", "--workers", "--parallel", "--num-workers", "--n-jobs", "--n_jobs"}, []string{"sweep", "table"},
 		"runs at a time are --jobs VALUE"},
 	{[]string{"--continue", "--restart", "--load"}, []string{"train"}, "did you mean \"--resume\"?"},
