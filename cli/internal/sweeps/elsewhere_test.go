@@ -1,6 +1,6 @@
 //go:build unix
 
-package faults
+package sweeps_test
 
 import (
 	"os/exec"
@@ -71,7 +71,8 @@ func TestTasks(t *testing.T) {
 	clitest.OK(t, "sweep", file, "--out", dir, "--index", "1", "--of", "2", "--no-wait")
 	clitest.OK(t, "sweep", file, "--out", dir, "--index=0", "--of", "2", "--no-wait")
 	t.Setenv("SLURM_ARRAY_TASK_ID", "7")
-	if o := clitest.OK(t, "sweep", file, "--index", "--out", dir); len(folders(t, dir)) != 3 {
-		t.Error(o)
+	o := clitest.OK(t, "sweep", file, "--index", "--out", dir)
+	if made := must.Get(filepath.Glob(filepath.Join(dir, "*", "config.yaml")))(t); len(made) != 3 {
+		t.Errorf("runs %q: %v", made, o)
 	}
 }
